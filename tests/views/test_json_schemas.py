@@ -8,6 +8,7 @@ from msgspec import structs
 
 from iowhy.lab import verify
 from iowhy.reports import reports
+from iowhy.whys.remedy import Fix
 from tests.command_line import invoke
 from tests.expect.test_expectations import syncing
 from tests.json_schema import broken
@@ -95,8 +96,7 @@ def test_the_lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert violations("lab-list", "lab", "list") == []
     finding = structs.replace(
         trial("sync-storm", 0.9, 10.0).verdict.findings[0],
-        remedies=("sync less",),
-        remedy_gains=(0.9,),
+        fixes=(Fix("sync less", 0.9),),
     )
     wrong = trial("not-io", 0.9, 10.0)
     right = structs.replace(wrong, verdict=structs.replace(wrong.verdict, findings=(finding,)))
@@ -123,7 +123,7 @@ def test_diagnoses(tmp_path: Path, paste: str) -> None:
 @pytest.mark.parametrize(
     ("value", "says"),
     [
-        ({"version": 2}, "$.version: 2 is not 1"),
+        ({"version": 1}, "$.version: 1 is not 2"),
         ({"answer": 3}, "$.answer: 3 is none of ['string']"),
         ({"elapsed_s": True}, "$.elapsed_s: True is none of"),
         ({"nwe": 1}, "$: nwe is not described"),

@@ -74,7 +74,7 @@ def of_recordings(asked: Options, given: Sequence[str]) -> Answer:
 
         def draw(out: Any) -> None:
             for one in found:
-                comparison_page.show(one, out)
+                comparison_page.show(one, out, whole=True)
 
         answer = Answer(found, lambda: [comparison_json.as_json(one) for one in found], draw)
     grown = command.grown_of(asked, growths, sides)

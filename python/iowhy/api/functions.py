@@ -145,7 +145,9 @@ def experiment(*words: str, **options: Any) -> Answer:
         line.end()
     experiment_page.save(found, asked)
     return Answer(
-        found, lambda: results.as_json(found), lambda out: experiment_page.show(found, out)
+        found,
+        lambda: results.as_json(found),
+        lambda out: experiment_page.show(found, out, whole=True),
     )
 
 

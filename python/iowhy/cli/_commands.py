@@ -13,12 +13,13 @@ from iowhy.errors import Problem
 from iowhy.options.parser import HELP, HelpAsked, IsOurs, Parser, formatter, parse, parser_of
 from iowhy.version import VERSION
 
-ABOUT = "Tells why I/O is slow, with a measured number at each why, and proves it."
+ABOUT = "Finds out why I/O is slow, shows the fix with its saving and risk, and proves it."
 
 #: In the order of `iowhy --help`. A module holds `command` with its `Options`, or `COMMANDS` of its own.
 COMMANDS = (
     "run",
     "why",
+    "explain",
     "top",
     "agent",
     "report",

@@ -133,7 +133,7 @@ def _recordings(options: Options, sides: Sequence[str], line: TrialsLine) -> lis
     for index, one in enumerate(found):
         if index:
             out.print()
-        view.show(one, out)
+        view.show(one, out, whole=options.evidence)
     return [one.slower for one in found]
 
 

@@ -44,12 +44,13 @@ class Options:
     as_format: str | None = option(
         "--as", metavar="NAME", help="The format, when it is not recognised."
     )
-    cpus: int | None = option("--cpus", least=1, help="CPUs of the machine, if no tool tells.")
+    cpus: int | None = option("--cpus", least=1, help="CPUs of the machine, if no text says.")
     pids: tuple[int, ...] = pids_given("Only these processes and what they fork.")
     host: str | None = option(
         "--host", metavar="NAME", help="The machine to judge, if the texts are of several."
     )
     output: Path | None = recording_kept()
+    evidence: bool = switch("--evidence", help="All findings, tables, and what was read, too.")
     as_json: bool = switch("--json", help="Print the verdict as JSON.")
     list_: bool = switch("--list", "--formats", help="List the formats that can be read.")
 
@@ -69,7 +70,7 @@ def command(options: Options) -> None:
     from iowhy.sources.named_file import named_file
     from iowhy.sources.processes import busiest
     from iowhy.views import diagnosis as view
-    from iowhy.views import diagnosis_json, verdict_page
+    from iowhy.views import diagnosis_json, evidence_page, verdict_page
     from iowhy.views.terminal import console
     from iowhy.whys.next_step import next_steps
 
@@ -95,8 +96,14 @@ def command(options: Options) -> None:
         print(json_text(document))
         return
     screen = console()
-    view.show_parts(screen, found)
     verdict_page.show(judged, screen)
+    view.show_read(screen, found)
+    view.show_next(screen, steps)
+    if not options.evidence:
+        return
+    evidence_page.show(judged, screen, every=True)
+    screen.print()
+    view.show_parts(screen, found)
     view.show_processes(screen, processes)
     view.show_unread(screen, found)
     view.show_steps(screen, steps)

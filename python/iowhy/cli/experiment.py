@@ -48,7 +48,7 @@ def command(options: Options) -> None:
     if options.exports.as_json:
         print(json_text(results.as_json(found)))
     else:
-        view.show(found, console())
+        view.show(found, console(), whole=options.evidence)
     view.save(found, options)
 
 

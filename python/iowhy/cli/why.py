@@ -33,7 +33,8 @@ class Options:
     recording: Path = recording_read()
     as_json: bool = switch("--json", help="Print the verdict as JSON.")
     pids: tuple[int, ...] = pids_given("Of these processes alone, as if they had been watched.")
-    every: bool = switch("--all", help="Every finding, not only three.")
+    evidence: bool = switch("--evidence", help="All that the first finding rests on, too.")
+    every: bool = switch("--all", help="Every finding in full, too.")
     budgets: Budgets = group(Budgets, panel="What it may cost")
 
 
@@ -60,7 +61,11 @@ def command(options: Options) -> None:
         found = overview(recording, measured=options.as_json)
         judged = judge(recording, found.verdict, expected)
     verdict_page.print_verdict(
-        found, as_json=options.as_json, every=options.every, outcomes=judged.outcomes
+        found,
+        as_json=options.as_json,
+        every=options.every,
+        evidence=options.evidence,
+        outcomes=judged.outcomes,
     )
     kept = keep_counts(recording, expected, judged)
     publish(judged, expected, found.verdict)
@@ -79,4 +84,6 @@ def _of_processes(options: Options) -> None:
     recording = open_recording(options.recording)
     with working(f"judging {options.recording}"):
         found = overview_of(recording, options.pids)
-    verdict_page.print_verdict(found, as_json=options.as_json, every=options.every)
+    verdict_page.print_verdict(
+        found, as_json=options.as_json, every=options.every, evidence=options.evidence
+    )

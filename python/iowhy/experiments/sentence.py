@@ -36,9 +36,10 @@ def headline(ordered: Sequence[Answer], levers: Mapping[str, Lever]) -> str:
         return f"Bound by none of what was tried ({', '.join(dict.fromkeys(tried))})"
     odd = [levers[a.lever].resource for a in ordered if a.verdict is Verdict.OTHER_WAY]
     if odd:
-        return f"Answers the other way to {', '.join(dict.fromkeys(odd))}"
+        named = " and ".join(dict.fromkeys(odd))
+        return f"Not {named}-bound: it got slower with more of it"
     open_ = [levers[a.lever].resource for a in ordered if a.verdict is Verdict.UNRESOLVED]
-    return f"Not resolved ({', '.join(dict.fromkeys(open_))})"
+    return f"Not known yet: the runs differ too much to see an effect of {', '.join(dict.fromkeys(open_))}"
 
 
 def _names(answers: Sequence[Answer], levers: Mapping[str, Lever]) -> list[str]:
@@ -62,7 +63,7 @@ def effect(one: Answer, lever: Lever) -> str:
         return f"{lever.name} gave no answer ({one.why_unresolved})" if one.why_unresolved else ""
     level = Level(found.label, found.key, found.factor, found.phrase)
     said = f"{level.said(lever.resource, found.factor)} makes it {times(found.slower)}"
-    return f"{said}, not resolved" if one.verdict is Verdict.UNRESOLVED else said
+    return f"{said}, which may be chance" if one.verdict is Verdict.UNRESOLVED else said
 
 
 def times(slower: Interval) -> str:
@@ -81,7 +82,7 @@ def _between(low: float, high: float) -> str:
 
 
 def plain(ratio: float) -> str:
-    """A ratio with two decimals, two digits where it is small; beyond a thousand nothing was told."""
+    """A ratio with two decimals, two digits if it is small; beyond a thousand nothing is known."""
     if not 0.001 <= ratio < 1000:
         return "any"
     return f"{ratio:.2f}" if ratio >= 0.095 else f"{ratio:.{1 - math.floor(math.log10(ratio))}f}"

@@ -36,5 +36,6 @@ class Options:
         help="Exit with 1 when a count grew by more: 'sync_calls > +0', 'device.written_bytes > +10 %'; "
         "a time needs three recordings of each.",
     )
+    evidence: bool = switch("--evidence", help="Latencies, code and all rows, too.")
     exports: Exports = group(Exports)
     trials: Trials = group(Trials, panel="Trials of commands, as in hyperfine")

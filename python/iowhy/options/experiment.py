@@ -22,10 +22,11 @@ class Options:
     from_: Path | None = option("--from", help="Judge a CSV table of an experiment done elsewhere.")
     recording: Path | None = option(
         "--recording",
-        help="The recording whose findings are tested; by itself the newest here.",
+        help="The recording whose findings are tested; by default the newest here.",
     )
     allow_unsafe: bool = switch("--allow-unsafe", help="Let levers run that give up durability.")
     export_markdown: Path | None = option("--export-markdown", help="Save as Markdown.")
+    evidence: bool = switch("--evidence", help="What was measured and all notes, too.")
     keep_secrets: bool = switch("--keep-secrets", help=KEEP_SECRETS)
     exports: Exports = group(Exports)
     trials: Trials = group(Trials(max_runs=15), panel="Trials, as in hyperfine")

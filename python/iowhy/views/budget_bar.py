@@ -7,10 +7,15 @@ from iowhy import units
 from iowhy.overview import Overview
 from iowhy.views.class_marks import COLOURS, LETTERS, cells_of
 from iowhy.views.styled import Text
+from iowhy.views.terminal import LABEL, WIDTH
 from iowhy.whys.budget import Line
 
 if TYPE_CHECKING:  # slow to import
     from rich.console import Console
+
+
+#: A class of less is in the bar, and not in its legend.
+_NAMED = 0.02
 
 
 def show(out: "Console", overview: Overview) -> None:
@@ -19,9 +24,7 @@ def show(out: "Console", overview: Overview) -> None:
     lines = [line for line in budget.lines if line.elapsed_share >= 0.0005]
     if not budget.known or not lines:
         return
-    told = ", ".join(about(overview))
     out.print()
-    out.print(Text.assemble(("Time", "bold"), (f"  {told}" if told else "", "dim")), soft_wrap=True)
     _bar(out, lines)
     _legend(out, lines)
 
@@ -42,8 +45,9 @@ def about(overview: Overview) -> list[str]:
 
 def _bar(out: "Console", lines: Sequence[Line]) -> None:
     total = sum(line.elapsed_share for line in lines) or 1.0
-    cells = cells_of([line.elapsed_share / total for line in lines], out.width - 4)
-    bar = Text("  ")
+    width = min(out.width, WIDTH) - LABEL
+    cells = cells_of([line.elapsed_share / total for line in lines], width)
+    bar = Text("Time".ljust(LABEL), "bold")
     for line, count in zip(lines, cells, strict=True):
         if out.color_system is None:
             bar.append(LETTERS[line.cls] * count)
@@ -53,14 +57,16 @@ def _bar(out: "Console", lines: Sequence[Line]) -> None:
 
 
 def _legend(out: "Console", lines: Sequence[Line]) -> None:
-    legend, length = Text("  "), 2
+    legend, length = Text(" " * LABEL), LABEL
     for line in sorted(lines, key=lambda line: -line.elapsed_share):
+        if line.elapsed_share < _NAMED and length > LABEL:
+            break
         mark = LETTERS[line.cls] if out.color_system is None else "█"
         words = f" {line.cls} {units.percent(line.elapsed_share)}"
-        if length + 4 + len(words) > out.width:
+        if length + 4 + len(words) > min(out.width, WIDTH):
             out.print(legend, soft_wrap=True)
-            legend, length = Text("  "), 2
-        if length > 2:
+            legend, length = Text(" " * LABEL), LABEL
+        if length > LABEL:
             legend.append("   ")
             length += 3
         legend.append(mark, COLOURS[line.cls])

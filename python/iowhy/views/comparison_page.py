@@ -17,7 +17,6 @@ from iowhy.experiments.command import shown
 from iowhy.experiments.interval import Interval, TwoSamples
 from iowhy.experiments.result import Result
 from iowhy.experiments.sentence import times, with_interval
-from iowhy.messages import printable
 from iowhy.views.experiment_page import counted, measure
 from iowhy.views.terminal import Field, paragraph, print_rows
 
@@ -30,45 +29,45 @@ _COLOURS = {
     "not known": "yellow",
 }
 _MEASURES_SHOWN = 8
+_ROWS_SHOWN, _FATES_SHOWN = 4, 5
 # Less is what rounding leaves.
 _PART_SHOWN_S = 1e-6
 
 
-def show(found: Comparison, console: Console) -> None:
-    """Time, what explains the difference, the layers, the findings."""
-    console.print(Text(printable(headline(found)), style="bold"))
+def show(found: Comparison, console: Console, *, whole: bool = False) -> None:
+    """How much faster, which causes are gone, where the time went and what changed; `whole`: latencies and code, and all rows."""
+    paragraph(console, headline(found), "bold")
     for text in evidence(found.time, len(found.before.seconds), len(found.after.seconds)):
-        paragraph(console, text, "bright_black", 2)
+        paragraph(console, text, "bright_black")
     for text in found.notes:
-        paragraph(console, text, "yellow", 2)
-    if found.parts:
-        console.print()
-        console.print(Text("where the difference is (elapsed time)"))
-        _table(console, PART_HEADS, part_rows(found))
-    if found.changed:
-        console.print()
-        console.print(Text("what changed at each layer"))
-        _table(console, LAYER_HEADS, layer_rows(found)[:_MEASURES_SHOWN])
-    if found.latencies:
-        console.print()
-        console.print(Text("how long requests took, before → after"))
-        _table(console, LATENCY_HEADS, latency_rows(found.latencies))
-    if found.call_latencies:
-        console.print()
-        console.print(Text("how long calls took, before → after"))
-        _table(console, ("calls", *LATENCY_HEADS[1:]), latency_rows(found.call_latencies))
-    if found.paths:
-        console.print()
-        console.print(Text("whose code takes more or less time (of all threads)"))
-        _table(console, PATH_HEADS, path_rows(found))
+        paragraph(console, text, "yellow")
     if found.fates:
         console.print()
-        console.print(Text("findings"))
-        for fate in found.fates:
-            paragraph(console, fate_text(fate), _COLOURS[fate.fate], 2)
+        for fate in found.fates[: None if whole else _FATES_SHOWN]:
+            paragraph(console, fate_text(fate), _COLOURS[fate.fate])
+    most = None if whole else _ROWS_SHOWN
+    _section(console, "Time", PART_HEADS, part_rows(found)[:most])
+    _section(console, "What changed", LAYER_HEADS, layer_rows(found)[: most or _MEASURES_SHOWN])
+    if whole:
+        _section(console, "Requests", LATENCY_HEADS, latency_rows(found.latencies))
+        calls = ("calls", *LATENCY_HEADS[1:])
+        _section(console, "Calls", calls, latency_rows(found.call_latencies))
+        _section(console, "Code, of all threads", PATH_HEADS, path_rows(found))
+    else:
+        console.print()
+        console.print(Text("More     --evidence adds latencies, code, and all rows", "dim"))
 
 
-PART_HEADS = ("class", "before", "after", "difference", "of the difference")
+def _section(
+    console: Console, title: str, heads: Sequence[str], rows: Sequence[tuple[object, ...]]
+) -> None:
+    if rows:
+        console.print()
+        console.print(Text(title, style="bold"))
+        _table(console, heads, rows)
+
+
+PART_HEADS = ("spent", "before", "after", "difference", "of all")
 LATENCY_HEADS = ("requests", "median", "p90", "p99", "p99.9", "longest")
 LAYER_HEADS = ("measure", "before", "after", "change")
 PATH_HEADS = ("path", "before", "after", "difference")
@@ -140,20 +139,27 @@ def _explained(share: float | None) -> str:
 
 
 def headline(found: Comparison) -> str:
-    """AFTER against BEFORE in one sentence."""
-    slower = found.slower
-    names = f"{found.after.label} against {found.before.label}"
+    """How AFTER compares with BEFORE, in one sentence."""
+    slower, after, before = found.slower, found.after.label, found.before.label
     if found.rates:
-        return f"{names}: {_by_rate(found)}"
+        return f"{after} compared with {before}: {_by_rate(found)}"
     if slower is None:
-        return f"{names}: the elapsed time of one of them is not known"
-    return f"{names}: {_resolved(slower)}"
+        return f"{after} compared with {before}: the elapsed time of one of them is not known"
+    medians = [
+        median(side.seconds) if side.seconds else None for side in (found.before, found.after)
+    ]
+    took = (
+        ""
+        if None in medians
+        else f" ({' → '.join(units.duration(one * 1e9) for one in medians if one is not None)})"
+    )
+    if slower.known and slower.low <= 1 <= slower.high:
+        return f"{after} is not measurably faster or slower than {before}{took}: {times(slower)}"
+    return f"{after} is {times(slower).replace('times as long', 'times as slow as')}{_than(slower)} {before}{took}"
 
 
-def _resolved(slower: Interval) -> str:
-    """The ratio; where its interval includes 1, that it is not resolved comes first."""
-    open_ = slower.known and slower.low <= 1 <= slower.high
-    return f"not resolved: {times(slower)}" if open_ else times(slower)
+def _than(slower: Interval) -> str:
+    return "" if f"{slower.value:.2f}" == "1.00" else " than"
 
 
 def _by_rate(found: Comparison) -> str:
@@ -164,12 +170,12 @@ def _by_rate(found: Comparison) -> str:
     )
     if not agree(found.rates):
         return (
-            f"not comparable: both ran for a fixed time, and what they did in it went both ways ({words}). Let "
-            "them do a fixed amount of work, or compare the commands by what they print (--metric)"
+            f"not comparable: both ran for a fixed time and did more of one thing and less of another ({words}). "
+            "Let them do a fixed amount of work, or compare what they print (--metric)"
         )
     ratio = found.rates[0].ratio
     said = f"{ratio:.2f} times as much" if ratio >= 0.995 else f"{1 / ratio:.2f} times less"
-    return f"both ran for a fixed time, in which it did {said} ({words})"
+    return f"in the same fixed time it did {said} ({words})"
 
 
 def _per_second(amount: float, unit: str) -> str:
@@ -181,23 +187,22 @@ def evidence(time: TwoSamples | None, before: int, after: int) -> list[str]:
     if time is None:
         return []
     if time.p_mann_whitney is None or time.p_permutation is None:
-        return [f"{before} and {after} runs: record at least 3 of each for an interval and a test"]
+        return [f"{before} and {after} runs: record 3 or more of each to know how sure this is"]
     return [
-        f"a run of the second takes longer than one of the first in {time.superiority * 100:.0f} % of "
-        f"pairs; p {time.p_mann_whitney:.2g} (Mann-Whitney), {time.p_permutation:.2g} (permutation), "
+        f"the second takes longer in {time.superiority * 100:.0f} % of pairs of runs; p {time.p_mann_whitney:.2g} (Mann-Whitney), {time.p_permutation:.2g} (permutation), "
         f"{before} and {after} runs"
     ]
 
 
 def fate_text(fate: Fate) -> str:
-    """``sync-storm: gone (12.1 s → not there); at most 11.9 s were to be gained``."""
-    absent = "not there" if fate.why is None else f"not known: {fate.why}"
+    """``sync-storm is gone: 12.1 s → 0 s (11.9 s could be saved)``."""
+    absent = "0 s" if fate.why is None else f"not known, because {fate.why}"
     first = absent if fate.before_s is None else units.duration(fate.before_s * 1e9)
     second = absent if fate.after_s is None else units.duration(fate.after_s * 1e9)
-    gain = ""
+    saved = ""
     if fate.fate in ("gone", "weaker") and fate.to_gain_s is not None:
-        gain = f"; at most {units.duration(fate.to_gain_s * 1e9)} were to be gained"
-    return f"{fate.cause}: {fate.fate} ({first} → {second}){gain}"
+        saved = f" (at best {units.duration(fate.to_gain_s * 1e9)} could be saved)"
+    return f"{fate.cause} is {fate.fate}: {first} → {second}{saved}"
 
 
 def show_log(steps: Sequence[Step], console: Console) -> None:
@@ -212,7 +217,7 @@ def show_log(steps: Sequence[Step], console: Console) -> None:
         )
         for step in steps
     ]
-    heads = ("change", "time", "against baseline", "against previous", "bottleneck")
+    heads = ("change", "time", "to baseline", "to previous", "bottleneck")
     _table(console, heads, table, left=(0, 4))
 
 
@@ -220,10 +225,12 @@ def show_commands(result: Result, found: Sequence[CommandComparison], console: C
     """Each command against the first: the answer, then what was measured, then how sure it is."""
     baseline = shown(result.command)
     for one in found:
-        text = f"{one.command} against {baseline}: "
+        text = f"{one.command} compared with {baseline}: "
         if not one.resolved:
-            text += "not resolved" + (
-                f" (about {one.more_runs:,} more runs of each would): " if one.more_runs else ": "
+            text += "no measurable difference" + (
+                f" (about {one.more_runs:,} more runs of each would show one): "
+                if one.more_runs
+                else ": "
             )
         text += times(one.slower)
         paragraph(console, text, "bold")

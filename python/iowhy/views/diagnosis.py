@@ -1,4 +1,4 @@
-"""What was read of other tools' texts, and what is left to do: above and below the verdict."""
+"""What was read of other tools' texts, and what to do next: below the verdict."""
 
 from collections.abc import Sequence
 
@@ -9,11 +9,14 @@ from iowhy import units
 from iowhy.messages import printable
 from iowhy.sources.diagnose import Diagnosis
 from iowhy.sources.processes import BusyProcess
-from iowhy.views.terminal import Field, paragraph, print_rows, shorten
+from iowhy.views.terminal import Field, labelled, paragraph, print_rows, shorten
 from iowhy.whys.next_step import Step
 
 UNREAD_SHOWN = 12
 """How many lines that were not understood are shown with their text."""
+
+READ_SHOWN = 6
+"""How many formats are named that were read."""
 
 WIDEST_COMMAND = 45
 """Of a command that has what it tells beside it; a longer one has a line of its own, however long."""
@@ -43,6 +46,28 @@ def show_parts(out: Console, found: Diagnosis) -> None:
     ]
     print_rows(out, fields, values)
     out.print()
+
+
+def show_read(out: Console, found: Diagnosis) -> None:
+    """What was read, in one line."""
+    by_format: dict[str, int] = {}
+    for part in found.parts:
+        by_format[part.format] = by_format.get(part.format, 0) + 1
+    named = [name if number == 1 else f"{name} ({number})" for name, number in by_format.items()]
+    missed = len(found.unread) + found.unread_dropped
+    rest = f"; {missed:,} line{'' if missed == 1 else 's'} not understood" if missed else ""
+    labelled(
+        out,
+        "Read",
+        f"{', '.join(named[:READ_SHOWN])}{'…' if len(named) > READ_SHOWN else ''}{rest}",
+        "dim",
+    )
+
+
+def show_next(out: Console, steps: Sequence[Step]) -> None:
+    """The command that would show most of what the texts leave out."""
+    for step in steps[:1]:
+        labelled(out, "Next", f"`{step.command}` shows {step.tells}")
 
 
 def show_processes(out: Console, found: Sequence[BusyProcess]) -> None:

@@ -15,7 +15,7 @@ def show(found: Examination, *, as_json: bool) -> None:
         print(json.dumps(_as_json(found), indent=1))
         return
     out = console()
-    paragraph(out, f"iowhy: {found.answer}", "bold")
+    paragraph(out, found.answer, "bold")
     out.print()
     for check, condition in found.conditions:
         told = f"{_MARKS[condition.state]} {check.subject:<{_SUBJECT_WIDTH}}"

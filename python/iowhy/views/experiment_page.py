@@ -27,18 +27,27 @@ _COLOURS = {
     Verdict.OTHER_WAY: "magenta",
     Verdict.UNRESOLVED: "bright_black",
 }
+_SAID = {
+    Verdict.BOUND: "limits it",
+    Verdict.PARTLY: "limits it in part",
+    Verdict.NOT_BOUND: "does not limit it",
+    Verdict.OTHER_WAY: "it got slower with more of it",
+    Verdict.UNRESOLVED: "not known yet",
+}
 _PLOT_WIDTH = 40
 _LABEL_WIDTH = 40
 _VALUE_WIDTH = 10  # of the margins, and of the ratio behind the plot
 _BUSY_CPUS = 0.5
+_NOTES_SHOWN = 2
 
 
-def show(result: Result, console: Console) -> None:
-    """The sentence first, then the table, the plot, and everything that limits the answer."""
+def show(result: Result, console: Console, *, whole: bool = False) -> None:
+    """What binds the command, how it answers each lever, what that makes of the findings; `whole`: what was measured, and all notes."""
     paragraph(console, result.sentence, "bold", hang=0)
-    console.print()
-    fields, table = _table(result)
-    print_rows(console, fields, table)
+    if whole:
+        console.print()
+        fields, table = _table(result)
+        print_rows(console, fields, table)
     console.print()
     for line in plot(result.answers, console.width):
         console.print(line, soft_wrap=True)
@@ -48,8 +57,16 @@ def show(result: Result, console: Console) -> None:
         paragraph(console, f"{one.lever}: {verdict_text(one)}", colour, 2)
     for judged in result.findings:
         paragraph(console, finding_text(judged), indent=2)
-    for text in limits(circumstances(result)):
+    notes = limits(circumstances(result))
+    shown_notes = notes if whole else notes[:_NOTES_SHOWN]
+    for text in shown_notes:
         paragraph(console, text, "bright_black", 2)
+    if not whole:
+        more = (
+            f", {len(notes) - len(shown_notes)} more notes" if len(shown_notes) < len(notes) else ""
+        )
+        console.print()
+        console.print(Text(f"More     --evidence adds what was measured{more}", "dim"))
 
 
 def markdown(result: Result) -> str:
@@ -69,25 +86,25 @@ def markdown(result: Result) -> str:
 
 
 def finding_text(one: Judged) -> str:
-    """``finding sync-storm: confirmed (sync-free: bound by); confidence 54 % → 86 %``."""
-    text = f"finding {one.cause}: {one.outcome} ({one.because}); confidence "
+    """``sync-storm is confirmed (sync-free: bound by), now 86 % sure``."""
     before, after = f"{one.confidence_before * 100:.0f} %", f"{one.confidence_after * 100:.0f} %"
-    return text + (f"stays {before}" if before == after else f"{before} → {after}")
+    sure = f"still {before} sure" if before == after else f"{before} → {after} sure"
+    return f"{one.cause} is {one.outcome} ({one.because}), {sure}"
 
 
 def verdict_text(one: Answer) -> str:
     """The verdict of a lever with its sensitivity, or with what is missing."""
-    text = str(one.verdict)
+    text = _SAID[one.verdict]
     if one.sensitivity is not None:
         text += f"; sensitivity {_interval(one.sensitivity, '.2f')}"
     if one.share is not None:
-        text += f"; {_share(one.share)} % of the time goes with it"
+        text += f"; {_share(one.share)} % of the time depends on it"
     if one.why_unresolved:
         text += f": {one.why_unresolved}"
     if one.more_blocks:
         more = "over 1,000" if one.more_blocks > 1000 else f"about {one.more_blocks}"
         runs = f" (--runs {one.blocks + one.more_blocks})" if one.more_blocks <= 1000 else ""
-        text += f"; {more} more runs of each would resolve it{runs}"
+        text += f"; {more} more runs of each would show it{runs}"
     return text
 
 
@@ -102,16 +119,17 @@ def limits(of: Circumstances) -> list[str]:
     out += [text for name, kept in by_condition.items() if (text := _reached(name, kept))]
     if of.repeated:
         again = counted(of.repeated, "disturbed trial")
-        out.append(f"{again} run again (other load on the machine)")
+        out.append(f"{again} run again, because others used the machine")
     if of.kept_disturbed:
-        out.append(f"{counted(of.kept_disturbed, 'disturbed trial')} kept: no quiet moment came")
+        out.append(
+            f"{counted(of.kept_disturbed, 'disturbed trial')} kept, because the machine was never quiet"
+        )
     # Without a lever: a busy loop of ours counts as others'.
     plain_runs = by_condition.get(BASELINE.name, [])
     busy = [trial.others_cpus for trial in plain_runs if trial.others_cpus is not None]
     if busy and sum(busy) / len(busy) > _BUSY_CPUS:
         out.append(
-            f"others used {sum(busy) / len(busy):.1f} CPUs during the trials: what they took, a lever "
-            "could not take"
+            f"other processes used {sum(busy) / len(busy):.1f} CPUs during the trials, which no lever could take away"
         )
     if of.seed is not None:
         out.append(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # slow to import
 WIDTH = 100  # of sentences, and of a pipe that does not say how wide it is
 WIDEST = 200  # of a table: beyond that the eye loses the line
 NARROWEST = 60  # a pipe is never narrower: the tables need it
+LABEL = 9  # cells of what stands before a labelled text
 TEXT_LEAST = 12  # cells of a text that still tell something
 
 
@@ -172,14 +173,30 @@ def paragraph(out: "Console", text: str, style: str = "", indent: int = 0, hang:
 
     Commands in it (`…`) and addresses stay whole, and so do numbers with their units.
     """
+    for line in wrapped(out, text, " " * indent, " " * (indent + hang)):
+        out.print(Text(line, style=style), soft_wrap=True)
+
+
+def labelled(out: "Console", label: str, text: str, style: str = "") -> None:
+    """Print text beside a label, in a column of its own; nothing without a text."""
+    if not text:
+        return
+    first, *rest = wrapped(out, text, " " * LABEL, " " * LABEL)
+    out.print(Text.assemble((label.ljust(LABEL), "bold"), (first[LABEL:], style)), soft_wrap=True)
+    for line in rest:
+        out.print(Text(line, style), soft_wrap=True)
+
+
+def wrapped(out: "Console", text: str, first: str = "", rest: str = "") -> list[str]:
+    """Text in lines that fit, which begin with `first` and `rest`."""
     whole = _COMMAND.sub(lambda found: found[0].replace(" ", _GLUE), printable(text))
     whole = _MEASURE.sub(lambda found: found[0].replace(" ", _NEAR), whole)
-    for line in textwrap.wrap(
+    lines = textwrap.wrap(
         whole,
         min(out.width, WIDTH),
-        initial_indent=" " * indent,
-        subsequent_indent=" " * (indent + hang),
+        initial_indent=first,
+        subsequent_indent=rest,
         break_on_hyphens=False,
         break_long_words=_GLUE not in whole and "://" not in whole,
-    ):
-        out.print(Text(line.replace(_GLUE, " ").replace(_NEAR, " "), style=style), soft_wrap=True)
+    )
+    return [line.replace(_GLUE, " ").replace(_NEAR, " ") for line in lines]

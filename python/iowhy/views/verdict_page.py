@@ -1,6 +1,5 @@
-"""The verdict of a recording: the answer first, then why, where the time went, and what is unknown."""
+"""The verdict of a recording on one screen: what is slow, the fix with its saving and risk, three facts, and where to read more."""
 
-import signal
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,18 +10,21 @@ from iowhy.expect import Outcome
 from iowhy.invocation import typed
 from iowhy.messages import json_text, printable
 from iowhy.overview import Overview
-from iowhy.recordings import Recording
-from iowhy.recordings.experiments import Tested
-from iowhy.views import budget_bar, expected_page, verdict_tables
-from iowhy.views.styled import Text
-from iowhy.views.terminal import console, paragraph
+from iowhy.views import budget_bar, evidence_page, expected_page, verdict_tables
+from iowhy.views.limits import limits, went_wrong
+from iowhy.views.styled import Text, cell_len
+from iowhy.views.terminal import WIDTH, console, labelled, paragraph, wrapped
 from iowhy.whys.finding import Finding
+from iowhy.whys.verdict import Verdict
 from iowhy.whys.verdict_json import as_json as verdict_as_json
 
 if TYPE_CHECKING:  # slow to import
     from rich.console import Console
 
-SHOWN = 3
+#: Facts below the answer, other findings in a line each, and fixes.
+FACTS, OTHERS, FIXES = 3, 2, 2
+#: What saves less is counted, not named.
+WORTH_A_LINE = 0.1
 
 
 def print_verdict(
@@ -31,12 +33,13 @@ def print_verdict(
     as_json: bool = False,
     to_stderr: bool = False,
     every: bool = False,
+    evidence: bool = False,
     kept: bool = True,
     outcomes: Sequence[Outcome] = (),
 ) -> None:
     """Print the verdict, on the terminal or as the documented JSON object.
 
-    `kept` is that the recording stays where it is, and can be asked more. `outcomes` are those of expectations.
+    `evidence` adds all that the first finding rests on, `every` all findings. `kept` is that the recording stays where it is, and can be asked more. `outcomes` are those of expectations.
     """
     if as_json:
         document = as_document(overview)
@@ -44,7 +47,10 @@ def print_verdict(
             document["expected"] = expected_page.as_json(outcomes)
         print(json_text(document))
     else:
-        show(overview, console(to_stderr), every=every, kept=kept)
+        out = console(to_stderr)
+        show(overview, out, kept=kept)
+        if evidence or every:
+            evidence_page.show(overview, out, every=every, kept=kept)
 
 
 def as_document(overview: Overview) -> dict[str, Any]:
@@ -61,117 +67,120 @@ def as_document(overview: Overview) -> dict[str, Any]:
     return made
 
 
-def show(overview: Overview, out: "Console", *, every: bool = False, kept: bool = True) -> None:
-    """Draw it; `every`: all findings, not only the first three."""
-    found, recording = overview.verdict, overview.recording
-    paragraph(out, f"iowhy: {found.answer}", "bold")
+def show(overview: Overview, out: "Console", *, kept: bool = True) -> None:
+    """Draw the one screen."""
+    found = overview.verdict
+    first = found.findings[0] if found.findings else None
+    _headline(out, found, first)
     for sentence in went_wrong(overview):
-        paragraph(out, sentence, "yellow", 2)
-    shown = found.findings if every else found.findings[:SHOWN]
-    for number, finding in enumerate(shown, 1):
-        out.print()
-        _finding(out, number, finding, overview.tested.get(finding.cause))
-    if len(found.findings) > len(shown):
-        more = ", ".join(finding.cause for finding in found.findings[len(shown) :])
-        rest = f" (iowhy why --all {typed(recording.path)})" if kept else ""
-        paragraph(out, f"also: {more}{rest}", "dim", 2)
+        paragraph(out, sentence, "yellow")
+    if first is not None and not found.too_short:
+        if not first.healthy:
+            _fixes(out, found, first)
+        verdict_tables.show_machine(out, overview.suffering)
+        _facts(out, first)
+        _sure(out, overview, first)
     budget_bar.show(out, overview)
-    place = typed(recording.path)
-    verdict_tables.show_machine(out, overview.suffering, overview.containers, place if kept else "")
-    verdict_tables.show(
-        out, overview.calls, overview.devices, overview.files, place if kept else ""
-    )
-    _unknown(out, overview)
-    if not kept:
-        return
     out.print()
-    for command in found.commands.compare_again() or ():
-        out.print(Text(f"after a change: {printable(command)}", "dim"), soft_wrap=True)
-    more = (
-        f"kept in {place}; more: `iowhy report files {place}`, or another of `iowhy report --list`"
-    )
-    paragraph(out, more, "dim")
+    _others(out, overview, kept)
+    _limits(out, overview)
+    _more(out, overview, first, kept)
 
 
-def went_wrong(overview: Overview) -> tuple[str, ...]:
-    """How the command ended, where it did not end well, and which of its calls failed."""
-    ended = ending(overview.recording)
-    return (*([] if ended is None else [ended]), *overview.verdict.failures)
+def _headline(out: "Console", found: Verdict, first: Finding | None) -> None:
+    """The answer, with the cause's name at its end."""
+    lines = wrapped(out, found.headline)
+    label = "" if first is None or first.healthy or found.too_short else first.cause
+    width = min(out.width, WIDTH)
+    room = width - cell_len(lines[-1]) - cell_len(label)
+    for line in lines[:-1]:
+        out.print(Text(line, "bold"), soft_wrap=True)
+    last = Text(lines[-1], "bold")
+    if label and room >= 2:
+        last.append(" " * room + label, "dim")
+    out.print(last, soft_wrap=True)
+    if label and room < 2:
+        out.print(Text(label.rjust(width), "dim"), soft_wrap=True)
 
 
-def ending(recording: Recording) -> str | None:
-    """How the command ended, where it did not end well; None when it did or nobody knows."""
-    command = recording.manifest.command
-    if command.signal is not None:
-        return f"The command was ended by {_signal(command.signal)}."
-    status = command.exit_status
-    if not status:
-        return None
-    text = f"The command ended with exit status {status}"
-    if status in _STATUSES:
-        return f"{text} ({_STATUSES[status]})."
-    if status > 128 and _signal(status - 128) != f"signal {status - 128}":
-        return f"{text} (something in it was ended by {_signal(status - 128)})."
-    return f"{text}."
+def _fixes(out: "Console", found: Verdict, first: Finding) -> None:
+    """What to do, what that saves at best and risks."""
+    out.print()
+    for number, fix in enumerate(first.fixes[:FIXES]):
+        labelled(out, "or" if number else "Fix", fix.do, "green" if number else "bold green")
+        same = number and fix.gain == first.fixes[0].gain
+        saved = "" if same else found.saved(fix)
+        condition = f" ({fix.condition.partition(';')[0]})" if saved and fix.condition else ""
+        risk = f"Risk: {fix.risk}." if fix.risk else ""
+        labelled(
+            out, "", " ".join(one for one in (f"{saved}{condition}." if saved else "", risk) if one)
+        )
+    if first.gain_with:
+        also = " and ".join(f"{cause} ({units.percent(share)})" for cause, share in first.gain_with)
+        labelled(out, "", f"It also ends {also}.")
 
 
-def _signal(number: int) -> str:
-    try:
-        return f"{signal.Signals(number).name}, signal {number}"
-    except ValueError:
-        return f"signal {number}"
-
-
-# As shells use them (POSIX, 2.8.2).
-_STATUSES = {
-    126: "something in it could not be run",
-    127: "something in it was not found",
-}
-
-
-def _finding(out: "Console", number: int, finding: Finding, proven: Tested | None) -> None:
-    sure = f"confidence {units.percent(proven.confidence if proven else finding.confidence)}"
-    paragraph(
-        out,
-        f"{number}. {finding.title} ({finding.cause}): {units.percent(finding.share)} of {finding.share_of}, {sure}",
-        "bold",
-    )
-    for link in finding.chain:
-        paragraph(out, f"→ {link.statement}", "", 3)
-    if not finding.healthy:
-        paragraph(out, f"{finding.to_gain}: {finding.gain_condition}", "green", 3)
-    for text in finding.against:
-        paragraph(out, f"but {text}", "yellow", 3)
-    for text in finding.lowered_by:
-        paragraph(out, f"less sure: {text}", "dim", 3)
-    if finding.remedies:
-        paragraph(out, f"do: {finding.remedies[0]}", "bold green", 3)
-        for remedy in finding.remedies[1:4]:
-            paragraph(out, f"or: {remedy}", "green", 3)
-    if proven is not None:
-        paragraph(out, f"{proven.outcome} by an experiment: {proven.because}", "bold", 3)
-    elif finding.proof:
-        # On one line: it is there to be pasted.
-        out.print(Text(f"   prove it: {printable(finding.proof)}", "dim"), soft_wrap=True)
-
-
-def limits(overview: Overview) -> list[tuple[str, list[str]]]:
-    """What was lost, what is unknown and what else is to be known, each under its title; only what there is."""
-    found, manifest = overview.verdict, overview.recording.manifest
-    lost = [
-        f"{kept.lost:,} events of {name} were lost, {kept.kept:,} kept"
-        for name, kept in manifest.tables.items()
-        if kept.lost
-    ]
-    if not manifest.complete:
-        lost.append("the recording was cut off: its end is missing")
-    every = (("Lost", lost), ("Unknown", found.unknowns), ("Notes", found.notes))
-    return [(title, list(dict.fromkeys(lines))) for title, lines in every if lines]
-
-
-def _unknown(out: "Console", overview: Overview) -> None:
-    for title, lines in limits(overview):
+def _facts(out: "Console", first: Finding) -> None:
+    """The numbers that the answer rests on; of paths through the program the first."""
+    links = [one for one in first.chain if not (one.report == "budget" and one.unit == "share")]
+    of_code = [one for one in links if one.frames][:1]
+    facts = [one for one in links if not one.frames][: FACTS - len(of_code)] + of_code
+    if facts:
         out.print()
-        out.print(Text(title, style="bold"), soft_wrap=True)
-        for text in lines:
-            paragraph(out, text, "dim", 2)
+    for number, one in enumerate(facts):
+        labelled(out, "" if number else "Because", one.statement)
+
+
+def _sure(out: "Console", overview: Overview, first: Finding) -> None:
+    """How sure it is, why less, and how to prove it."""
+    proven = overview.tested.get(first.cause)
+    if proven is not None:
+        sure = f"{units.percent(proven.confidence)}: {proven.outcome} by an experiment: {proven.because}."
+        labelled(out, "Sure?", sure)
+        return
+    less = f": {first.lowered_by[0]}" if first.lowered_by else ""
+    but = f" But {first.against[0]}." if first.against else ""
+    labelled(out, "Sure?", f"{units.percent(first.confidence)}{less}.{but}")
+    if first.proof:
+        # On one line: it is there to be pasted.
+        out.print(Text(f"Prove it {printable(first.proof)}", "dim"), soft_wrap=True)
+
+
+def _others(out: "Console", overview: Overview, kept: bool) -> None:
+    """The other findings, in a line each as long as they could save enough; the rest is counted."""
+    found = overview.verdict
+    ended = {cause for cause, _ in found.findings[0].gain_with} if found.findings else set()
+    others = [one for one in found.findings[1:] if one.cause not in ended]
+    large = [one for one in others if one.gain >= WORTH_A_LINE][:OTHERS]
+    for number, one in enumerate(large):
+        said = (
+            f"{one.cause} ({units.percent(one.share)}): could save up to {units.percent(one.gain)}"
+        )
+        labelled(out, "" if number else "Also", said)
+    if len(others) > len(large):
+        rest = len(others) - len(large)
+        where = f": iowhy why {typed(overview.recording.path)} --all" if kept else ""
+        smaller = f"{rest} smaller finding{'' if rest == 1 else 's'}{where}"
+        labelled(out, "" if large else "Also", smaller)
+
+
+def _limits(out: "Console", overview: Overview) -> None:
+    """One line of each kind of what is not known; the evidence has all."""
+    for title, texts in limits(overview):
+        more = "" if len(texts) == 1 else f" (and {len(texts) - 1} more)"
+        text = texts[0]
+        room = 2 * (min(out.width, WIDTH) - 9) - len(more)
+        labelled(out, title, (text if len(text) <= room else f"{text[: room - 1]}…") + more, "dim")
+
+
+def _more(out: "Console", overview: Overview, first: Finding | None, kept: bool) -> None:
+    place = typed(overview.recording.path)
+    explained = f"iowhy explain {first.cause}" if first is not None and not first.healthy else ""
+    if kept:
+        evidence = f"iowhy why {place} --evidence"
+        explained = explained.removeprefix("iowhy ")
+        text = " · ".join(one for one in (evidence, explained, "html --open") if one)
+    else:
+        text = explained
+    if text:
+        out.print(Text(f"{'More':<9}{printable(text)}", "dim"), soft_wrap=True)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # slow to import
 
 ROOMY = 80  # columns from which a name may carry a remark
 SHOWN = 5
+VICTIMS = 3
 
 
 def show(
@@ -29,18 +30,23 @@ def show(
     show_files(out, files, place)
 
 
-def show_machine(
-    out: "Console", suffering: Sequence[Row], containers: Sequence[Row], place: str = ""
-) -> None:
-    """Of a whole machine: who suffers, from what and how much, and who causes it; its containers and services."""
-    shown = [_sufferer(row) for row in suffering[:SHOWN]]
+def show_machine(out: "Console", suffering: Sequence[Row]) -> None:
+    """Of a whole machine: who suffers, from what and how much, and who causes it."""
+    shown = [_sufferer(row) for row in suffering[:VICTIMS]]
+    if not shown:
+        return
+    out.print()
     values = [[row.get(key) for key in _SUFFERING] for row in shown]
-    fields = list(_SUFFERING.values())
-    _table(out, "Who suffers, and who causes it", "", ("suffers", place), fields, values)
-    if any(row.get("container") for row in containers):
-        values = [[row.get(key) for key in _CONTAINERS] for row in containers[:SHOWN]]
-        about = ("containers", place)
-        _table(out, "Containers and services", "", about, list(_CONTAINERS.values()), values)
+    print_rows(out, list(_SUFFERING.values()), values, whole="iowhy report suffers")
+
+
+def show_containers(out: "Console", containers: Sequence[Row], place: str = "") -> None:
+    """Of a whole machine, its containers and services."""
+    if not any(row.get("container") for row in containers):
+        return
+    values = [[row.get(key) for key in _CONTAINERS] for row in containers[:SHOWN]]
+    about = ("containers", place)
+    _table(out, "Containers and services", "", about, list(_CONTAINERS.values()), values)
 
 
 def show_calls(out: "Console", report: Sequence[Row], place: str = "") -> None:
@@ -178,13 +184,13 @@ _DEVICES = {
     "mean_write_bytes": Field("mean write", _size, extra=True),
 }
 _SUFFERING = {
-    "comm": Field("process", _text, left=True),
-    "waited_ns": Field("waits", _time),
-    "mostly": Field("mostly", _text, left=True),
-    "resource": Field("for", _text, left=True),
-    "own_share": Field("own load", _share),
-    "other_container": Field("other load", _text, left=True),
-    "other_share": Field("of it", _share),
+    "comm": Field("VICTIM", _text, left=True),
+    "waited_ns": Field("waited", _time),
+    "mostly": Field("for", _text, left=True),
+    "resource": Field("on", _text, left=True),
+    "other_container": Field("CULPRIT", _text, left=True),
+    "other_share": Field("share", _share),
+    "own_share": Field("own share", _share, extra=True),
     "reason": Field("reason", _text, left=True, extra=True),
     "container": Field("in", _text, left=True, extra=True),
     "other_comm": Field("mostly", _text, left=True, extra=True),

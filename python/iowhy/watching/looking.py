@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from iowhy.errors import Problem
+from iowhy.units import percent
 from iowhy.watching.asked import Asked
 
 if (
@@ -96,10 +97,11 @@ class Looking:
         lines = [(f"{found.title} ({found.cause})", "bold")]
         lines += [(f"→ {link.statement}", "") for link in found.chain]
         if not found.healthy:
-            lines.append((f"{found.to_gain}: {found.gain_condition}", "green"))
+            said = f"could save up to {percent(found.gain)}: {found.gain_condition}"
+            lines.append((said, "green"))
         lines += [(f"but {text}", "yellow") for text in found.against]
-        lines += [(f"less sure: {text}", "dim") for text in found.lowered_by]
-        lines += [(f"do: {text}", "bold green") for text in found.remedies[:1]]
+        lines += [(f"less sure because {text}", "dim") for text in found.lowered_by]
+        lines += [(f"Fix: {text}", "bold green") for text in found.remedies[:1]]
         lines += [(f"or: {text}", "green") for text in found.remedies[1:4]]
         return lines
 

@@ -1,13 +1,11 @@
-"""The answer of a verdict: one sentence on what takes the time, and what to do."""
-
-import re
+"""The answer of a verdict: one sentence on what takes the time, and what a fix could save."""
 
 from iowhy.whys import classes
 from iowhy.whys.budget import Budget
 from iowhy.whys.chain import capital, duration, percent
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import OF_TIME, THE_PART, Finding
-from iowhy.whys.program import programs
+from iowhy.whys.remedy import Fix
 from iowhy.whys.thresholds import LEADS
 from iowhy.whys.typed import Commands
 
@@ -16,6 +14,19 @@ from iowhy.whys.typed import Commands
 SHORTEST_NS = 50_000_000
 #: A block of less is a handful of calls: one wait more or less changes what it is made of.
 SHORTEST_BLOCK_NS = 5_000_000
+
+THE_TIME = "the time"
+_NS = {"s": 1e9, "ms": 1e6, "µs": 1e3, "ns": 1.0}
+#: What is done in the time of a class, after "spent 69 % of its time".
+_DOING = {
+    classes.USER: "computing",
+    classes.KERNEL: "computing in the kernel",
+    classes.RUNNABLE: "waiting for a CPU",
+    classes.THROTTLED: "paused as it writes",
+    classes.IDLE: "waiting for something other than storage",
+    classes.UNEXPLAINED: "waiting for a reason that is not known",
+}
+_DOING = {name: _DOING.get(name, name) for name in classes.ALL}
 
 #: Below it a finding is a guess, and said as one.
 INDICATIVE = 0.5
@@ -39,62 +50,46 @@ def most_unclaimed(budget: Budget, left: list[float]) -> tuple[str, float]:
     return max(sums.items(), key=lambda item: item[1])
 
 
-def answer(
+def headline(
     facts: Facts, made: Commands, findings: tuple[Finding, ...], unclaimed: tuple[str, float]
 ) -> str:
-    """The sentence. `unclaimed` is the class of waits of which most belongs to no cause, and how much."""
+    """What is slow, and how much. `unclaimed` is the class of waits of which most belongs to no cause, and how much."""
     budget = facts.budget
-    of = _whole(facts)
-    if too_short(facts) and facts.run.part_of_ns is not None:
-        return f"Too short to judge: {of} is mostly start and end."
-    if too_short(facts) and _failed(facts):
-        # Doing that a hundred times would say no more.
-        return f"Too short to judge: {of} is mostly start and end."
     if too_short(facts):
-        longer = (
-            f"repeat it within one run: `{made.repeat(100)}`"
-            if facts.run.mode == "run"
-            else "repeat it within the block"
-            if facts.run.mode == "block"
-            else f"record longer: `{made.record_again()}`"
-        )
-        return f"Too short to judge: {of} is mostly start and end. To judge it, {longer}."
+        return _too_short(facts, made)
     if findings and findings[0].healthy:
-        return f"Healthy: {findings[0].summary}."
+        took = facts.shares_of_ns
+        long = "" if took is None else f"{facts.run.who} took {duration(took)}, "
+        return f"Nothing to fix in I/O: {long}{findings[0].summary}."
     if not budget.known and not findings:
         return (
-            f"Unknown: nothing here tells where the time went. Record it: `{made.record_again()}`"
+            f"Unknown: nothing here shows where the time went. Record it: `{made.record_again()}`"
         )
-    told = [cls for cls in classes.ALL if cls != classes.RECORDER]
-    largest = max(told, key=budget.elapsed) if budget.known else None
-    if largest is None:
-        return _lead(findings[0], of)
+    if not budget.known or (findings and findings[0].never_ends):
+        return _lead(facts, findings[0])
+    largest = max((cls for cls in classes.ALL if cls != classes.RECORDER), key=budget.elapsed)
     cls, rest = unclaimed
-    if findings and findings[0].never_ends:
-        return _lead(findings[0], of)
     if findings and findings[0].ended >= LEADS:
         if rest <= findings[0].ended:
-            return _lead(findings[0], of)
+            return _lead(facts, findings[0])
         # It is known what is waited for, and it is more than what the finding can give.
         largest = cls
-    if largest == classes.UNEXPLAINED:
-        reasons = budget.heaviest_reasons(frozenset({classes.UNEXPLAINED}))
-        why = f" ({reasons[0][0]})" if reasons else ""
-        text = f"Unexplained: {percent(budget.elapsed(largest))} of {of} has no known reason{why}"
-    else:
-        text = (
-            f"No single cause: the largest class is {largest} with "
-            f"{percent(budget.elapsed(largest))} of {of}"
-        )
-    if findings:
-        first = findings[0]
-        said = f": {_to_do(first)}" if first.remedies else ""
-        text += (
-            f"; {first.cause} explains {percent(first.share)}, "
-            + ("and" if first.gain_with else "of which")
-            + f" at most {_gained(first)}{said}"
-        )
-    return f"{text}."
+    return _no_single_cause(facts, largest, findings)
+
+
+def _too_short(facts: Facts, made: Commands) -> str:
+    took = facts.shares_of_ns
+    said = f"Too short to judge: {duration(took)} is mostly start and end."
+    if facts.run.part_of_ns is not None or _failed(facts):
+        return said
+    longer = (
+        f"repeat it within one run: `{made.repeat(100)}`"
+        if facts.run.mode == "run"
+        else "repeat it within the block"
+        if facts.run.mode == "block"
+        else f"record longer: `{made.record_again()}`"
+    )
+    return f"{said} To judge it, {longer}."
 
 
 def _failed(facts: Facts) -> bool:
@@ -102,43 +97,64 @@ def _failed(facts: Facts) -> bool:
     return bool(command.exit_status) or command.signal is not None
 
 
-def _whole(facts: Facts) -> str:
-    """What the shares are of, in words: a duration where that is known."""
-    if facts.shares_of_ns is None or facts.budget.basis != "threads":
-        return "the time"
-    # It was there for a part of what was recorded.
-    part_of_ns = facts.run.part_of_ns
-    within = "" if part_of_ns is None else f" (of {duration(part_of_ns)} recorded)"
-    if facts.budget.left_out:
-        return f"the {duration(facts.shares_of_ns)}{within} that it takes without the recorder"
-    return f"{duration(facts.shares_of_ns)}{within}"
+def _no_single_cause(facts: Facts, largest: str, findings: tuple[Finding, ...]) -> str:
+    share = facts.budget.elapsed(largest)
+    reasons = facts.budget.heaviest_reasons(frozenset({largest}))
+    why = f" ({reasons[0][0]})" if largest == classes.UNEXPLAINED and reasons else ""
+    text = f"No single cause: {_spent(facts, share, THE_TIME)} {_DOING[largest]}{why}"
+    if findings:
+        text += f"; {findings[0].cause} explains {percent(findings[0].share)}"
+    return f"{text}."
 
 
-def _to_do(finding: Finding) -> str:
-    """Its first remedy; what that risks, and where it is documented, stands with the finding."""
-    return re.split(r"; risk: | \(https?:", finding.remedies[0])[0] if finding.remedies else ""
-
-
-def _lead(finding: Finding, of: str) -> str:
-    remedy = _to_do(finding)
+def _lead(facts: Facts, finding: Finding) -> str:
+    """The sentence about a finding that explains most."""
     if finding.share_of in OF_TIME:
-        of = THE_PART if finding.share_of == THE_PART else of
-        words = f"{finding.cause}: {percent(finding.share)} of {of} {finding.summary}"
+        said = f"{_spent(facts, finding.share, finding.share_of)} {finding.summary}."
     else:
-        words = (
-            f"{finding.cause}: {percent(finding.share)} of {finding.share_of}: {finding.summary}"
-        )
-    if finding.confidence < INDICATIVE:
-        words = f"Perhaps {words}"
-        remedy = f"If so, {remedy}" if remedy else ""
-    if not remedy:
-        return f"{words}."
-    # The name of a program, which stands before what it can be told, is as it is written.
-    if remedy.partition(": ")[0] not in {one.name for one in programs()}:
-        remedy = capital(remedy)
-    return f"{words}; at most {_gained(finding)}. {remedy}."
+        said = f"{capital(finding.summary)}: {percent(finding.share)} of {finding.share_of}."
+    return f"Perhaps: {said}" if finding.confidence < INDICATIVE else capital_subject(said)
 
 
-def _gained(finding: Finding) -> str:
-    said = f"{percent(finding.gain)} can be gained"
-    return f"{said}, {finding.with_others}" if finding.gain_with else said
+def capital_subject(text: str) -> str:
+    """Names of programs keep their letters; an article begins a sentence."""
+    return capital(text) if text.startswith(("the ", "container ", "pod ", "control ")) else text
+
+
+def _spent(facts: Facts, share: float, of: str) -> str:
+    """`sqlite3 spent 69 % of its time (0.97 of 1.4 s)`."""
+    whole = facts.shares_of_ns
+    if facts.budget.basis != "threads" or facts.run.pasted or whole is None:
+        return f"{percent(share)} of {THE_PART if of == THE_PART else 'the time'} went into"
+    within = (
+        " without the recorder's"
+        if facts.budget.left_out
+        else ""
+        if facts.run.part_of_ns is None
+        else f", of {duration(facts.run.part_of_ns)} recorded"
+    )
+    return f"{facts.run.who} spent {percent(share)} of its time ({part_of(share * whole, whole)}{within})"
+
+
+def part_of(part_ns: float, whole_ns: float) -> str:
+    """`0.97 of 1.4 s`: both in the unit of the whole."""
+    whole = duration(whole_ns)
+    amount, unit = whole.rsplit(" ", 1)
+    if unit not in _NS or not amount.replace(".", "").isdecimal():
+        return f"{duration(part_ns)} of {whole}"
+    return f"{short(part_ns / _NS[unit])} of {whole}"
+
+
+def short(value: float) -> str:
+    """Two significant digits, or all of the whole number."""
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def saved(verdict_s: float | None, basis: str, mode: str, fix: Fix) -> str:
+    """What a fix could save at best: `1.4 s → 0.43 s at best`. `verdict_s`: the time that shares are of."""
+    if fix.gain <= 0:
+        return ""
+    if verdict_s is None or basis != "threads" or mode not in ("run", "block"):
+        return f"could save up to {percent(fix.gain)} of the time"
+    before = verdict_s * 1e9
+    return f"{duration(before)} → {duration(before * (1.0 - fix.gain))} at best"

@@ -12,6 +12,7 @@ from iowhy.recordings.manifest import Manifest
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Finding
 from iowhy.whys.next_command import NextCommand
+from iowhy.whys.remedy import Remedy
 
 
 class Threshold(Struct, frozen=True):
@@ -32,9 +33,7 @@ class Cause(Struct, frozen=True):
     when it is not there or cannot be known. `beats` are causes to which the same evidence points and
     which this one explains: where both claim the same time, it gets it. `settled_by` are commands of
     usual tools that would show it where only other tools' texts are at hand. `only_if` makes a cause that
-    stands in the place of others: it is asked with the findings of those, and claims no time. `for_authors`
-    are those remedies, its own and its candidates', that take a change of the program, `for_layouts` those that take another layout
-    of its files, which is not for who uses a program or library that is known, and `by_again` those that are a second run.
+    replaces others: it is asked with the findings of those, and claims no time.
     `unseen_without` are sensors: where one of them did not run, that it was not found does not say that it was not there.
     """
 
@@ -44,16 +43,13 @@ class Cause(Struct, frozen=True):
     measured: str
     thresholds: tuple[Threshold, ...]
     fooled_by: tuple[str, ...]
-    remedies: tuple[str, ...]
+    remedies: tuple[Remedy, ...]
     experiment: str | None
     find: Callable[[Facts], Candidate | None]
     beats: tuple[str, ...] = ()
     settled_by: tuple[NextCommand, ...] = ()
     unsafe_proof: bool = False
     proof_cache: str | None = None
-    for_authors: frozenset[str] = frozenset()
-    for_layouts: frozenset[str] = frozenset()
-    by_again: frozenset[str] = frozenset()
     unseen_without: tuple[str, ...] = ()
     only_if: Callable[[Facts, tuple[Finding, ...]], bool] | None = None
 

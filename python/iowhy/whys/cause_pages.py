@@ -13,6 +13,7 @@ from iowhy.errors import Problem
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.causes import causes
 from iowhy.whys.chain import duration, percent, rate, size
+from iowhy.whys.remedy import Remedy
 from iowhy.whys.thresholds import SHARED
 
 # Marks the pages that `write` may remove again.
@@ -29,7 +30,7 @@ def pages(recordings: Mapping[str, str]) -> dict[str, str]:
 def index(every: tuple[Cause, ...]) -> str:
     """The list of causes."""
     rows = "\n".join(
-        f"| [{cause.name}]({cause.name}.md) | {cause.title} | {cause.remedies[0]} | "
+        f"| [{cause.name}]({cause.name}.md) | {cause.title} | {cause.remedies[0].do} | "
         f"{cause.experiment or '–'} |"
         for cause in every
     )
@@ -52,7 +53,7 @@ def recordings_in(folder: Path) -> dict[str, str]:
 
 
 def page(cause: Cause, recording: str | None = None) -> str:
-    """One cause's page; `recording` is the name of one that shows it."""
+    """One cause's page in the documentation; `recording` is the name of one that shows it."""
     example = ""
     if recording is not None:
         file = f"docs/recordings/{recording}.iowhy.zip"
@@ -63,27 +64,35 @@ def page(cause: Cause, recording: str | None = None) -> str:
     beats = ""
     if cause.beats:
         names = ", ".join(f"[{name}]({name}.md)" for name in cause.beats)
-        beats = "\n## Where other causes show too\n\n" + _wrapped(
-            f"It explains what points to these, and gets the time that both claim: {names}."
+        beats = "\n## What else it explains\n\n" + _wrapped(
+            f"If both fit the same time, it gets that time before these: {names}."
         )
+    title, rest = explained(cause, example).split("\n\n", 1)
+    return f"{title}\n\n{GENERATED}: change the module, not this page.\n\n{rest}{beats}"
+
+
+def explained(cause: Cause, example: str = "") -> str:
+    """One cause as Markdown: what it is, what helps, how it is measured."""
     prove = (
         f"`{cause.proof}`\n"
         if cause.proof
-        else "No lever proves it yet: change what the first remedy says, and `iowhy compare`.\n"
+        else "No experiment proves it yet: apply the first remedy, and `iowhy compare`.\n"
     )
     return (
         f"# {cause.name}: {cause.title}\n\n"
-        f"{GENERATED}: change the module, not this page.\n\n"
         f"{_wrapped(cause.meaning)}\n"
+        f"## What helps, cheapest first\n\n{_listed(tuple(_remedy(one) for one in cause.remedies))}\n"
         f"## How it is measured\n\n{_wrapped(cause.measured)}\n{_unseen(cause)}"
         "## Thresholds\n\n| what | value | why this value |\n|---|---|---|\n"
         f"{_thresholds(cause.thresholds)}\n\n"
         f"{example}"
         f"## What would fool it\n\n{_listed(cause.fooled_by)}\n"
-        f"## Remedies, cheapest first\n\n{_listed(cause.remedies)}\n"
         f"## Proof\n\n{prove}"
-        f"{beats}"
     )
+
+
+def _remedy(one: Remedy) -> str:
+    return f"{one.do}. Risk: {one.risk}." if one.risk else f"{one.do}."
 
 
 def _unseen(cause: Cause) -> str:

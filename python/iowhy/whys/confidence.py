@@ -1,4 +1,4 @@
-"""How far a finding can be believed: what lowers its confidence, each with the words why."""
+"""How sure a finding is: what lowers its confidence, each with the reason in words."""
 
 from iowhy.recordings.schema import tables
 from iowhy.whys.chain import duration, percent, plural
@@ -12,7 +12,7 @@ SHORT_NS = 1_000_000_000
 FEW_INTERVALS = 3
 #: The recorder's share of the machine's CPU time above which it changes what it measures.
 RECORDER_SHARE = 0.05
-#: The most that evidence of a part can be believed as evidence of the whole: as much as the contrary.
+#: The highest confidence in the whole from evidence of a part: as high as in the contrary.
 PART = 0.5
 #: Where a budget's shares come from, by its basis.
 _BASIS = {
@@ -21,7 +21,7 @@ _BASIS = {
     "calls": ("syscalls", "syscall_totals", "measurements"),
     "waits": ("measurements",),
 }
-#: What the rows of a report come from, where other tools print them.
+#: The tables behind a report, if other tools print them.
 _REPORTS = {
     "devices": ("disk_samples",),
     "measurements": ("measurements", "histograms"),
@@ -42,9 +42,9 @@ def confidence(facts: Facts, candidate: Candidate) -> tuple[float, tuple[str, ..
         share = lost / max(1, lost + run.kept.get(table, 0))
         if share > LOST_SHARE:
             value *= max(0.5, 1 - share)
-            reasons.append(f"{plural(lost, 'event')} of {table} lost ({percent(share)})")
+            reasons.append(f"{plural(lost, 'event')} of {table} were lost ({percent(share)})")
     for one in facts.run.mismatches:
-        # Sums that are not whole are not used; what they are of may be.
+        # Incomplete sums are not used; the rows that they add up may be.
         if tables()[one.table].sums is None and one.share > LOST_SHARE:
             value = min(value * max(0.5, 1 - one.share), PART)
             reasons.append(f"{one.table}: {one.words}")
@@ -54,7 +54,7 @@ def confidence(facts: Facts, candidate: Candidate) -> tuple[float, tuple[str, ..
         if share > LOST_SHARE:
             value *= max(0.5, 1 - share)
             reasons.append(
-                f"{plural(found.unseen, 'request')} without a seen end ({percent(share)})"
+                f"the end of {plural(found.unseen, 'request')} was not seen ({percent(share)})"
             )
     if not run.pasted:
         for sensor in candidate.needs:
@@ -67,29 +67,31 @@ def confidence(facts: Facts, candidate: Candidate) -> tuple[float, tuple[str, ..
         reasons.append(f"the run is short ({duration(run.elapsed_ns)})")
     elif facts.budget.intervals is not None and facts.budget.intervals < FEW_INTERVALS:
         value *= 0.8
-        reasons.append(f"only {plural(facts.budget.intervals, 'interval')} of time recorded")
+        reasons.append(
+            f"only {plural(facts.budget.intervals, 'interval')} of time {'was' if facts.budget.intervals == 1 else 'were'} recorded"
+        )
     if run.recorder_cpu_share is not None and run.recorder_cpu_share > RECORDER_SHARE:
         value *= 0.85
         took = percent(min(1.0, run.recorder_cpu_share))
-        reasons.append(f"the recorder itself took {took} of the CPUs")
+        reasons.append(f"the recorder itself took {took} of the CPU time")
     if facts.budget.basis == "machine":
         value *= 0.85
-        reasons.append("the figures are of the whole machine, not of one command")
+        reasons.append("the figures are for the whole machine, not for one command")
     elif facts.budget.basis in ("calls", "waits"):
         value *= 0.9
-        reasons.append("shares are of what one tool counted, not of all time")
+        reasons.append("the shares are of what one tool counted, not of all time")
     if not run.complete:
         value *= 0.9
         reasons.append("the recording was cut off before its end")
     part = part_shown(facts, candidate)
     if part is not None:
         value = min(value, PART)
-        reasons.append(f"the text shows only a part of what happened: {part}")
+        reasons.append(f"the text shows only part of what happened: {part}")
     return max(0.05, min(0.99, value)), tuple(reasons)
 
 
 def part_shown(facts: Facts, candidate: Candidate) -> str | None:
-    """Why what a candidate rests on is a part of what happened; None where it is the whole."""
+    """Why the evidence of a candidate is only part of what happened; None if it is the whole."""
     tables = [table for link in candidate.chain for table in _REPORTS.get(link.report, ())]
     if candidate.fixed_share is None:
         tables += _BASIS[facts.budget.basis]

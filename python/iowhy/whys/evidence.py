@@ -9,6 +9,7 @@ from iowhy.whys.facts.layout import File
 from iowhy.whys.facts.owners import Owner, adjacent_share
 from iowhy.whys.facts.stacks import Through
 from iowhy.whys.finding import Claim
+from iowhy.whys.remedy import Remedy
 from iowhy.whys.settle import matches
 
 #: Of the elapsed time, waiting below which a device's load cannot be related to it.
@@ -16,9 +17,17 @@ TOO_LITTLE = 0.02
 #: Pages: 1 MiB. So few are swapped on any machine.
 SWAP_PAGES = 256
 #: What ends a wait for what is read for the first time, whichever kind of thing that is.
-RUN_AGAIN = "run it again: what the first run read is in memory then"
+RUN_AGAIN = Remedy(
+    "Run it again: what the first run read is in memory then",
+    risk="the data leaves memory again when others need the room",
+    second_run=True,
+)
 #: The same of what runs already, and goes on.
-READ_ONCE = "read all of it once ahead of the need (vmtouch -t of its directory): its names and data are in memory then"
+READ_ONCE = Remedy(
+    "Read all of it once before it is needed (`vmtouch -t` of its directory)",
+    risk="it takes that much memory from others",
+)
+_SINCE = "a crash loses what was written since the last fsync"
 #: Disks of virtio, which all say that they rotate, whatever is behind them.
 SAYS_SO_ALWAYS = re.compile(r"vd[a-z]+")
 #: The mode of runnable time while CPUs idle (relations/budget_cells.sql).
@@ -124,7 +133,7 @@ def bytes_per_sync(facts: Facts) -> float | None:
     return facts.calls.sync_median_bytes
 
 
-def warmed(facts: Facts, *, gone: bool) -> tuple[str, ...]:
+def warmed(facts: Facts, *, gone: bool) -> tuple[Remedy, ...]:
     """How what is read for the first time comes to be in memory; nothing where it is gone at the end."""
     return () if gone else (RUN_AGAIN if facts.run.mode == "run" else READ_ONCE,)
 
@@ -201,13 +210,18 @@ def busy_while_waiting(facts: Facts) -> float | None:
     return min(1.0, busy / waiting)
 
 
-def without_durable_writes(facts: Facts) -> str | None:
-    """What to do where writes wait themselves until they are durable; None where calls of their own sync."""
+def without_durable_writes(facts: Facts) -> Remedy | None:
+    """What to do if writes wait themselves until they are durable; None if separate calls sync."""
     if not facts.calls.by_write:
         return None
     if facts.mounted_sync:
-        return "mount the filesystem without sync, and fsync once for many writes"
-    return "write without O_SYNC (O_DSYNC, RWF_DSYNC, chattr +S), and fsync once for many writes"
+        return Remedy(
+            "Mount the filesystem without `sync`, and fsync once for many writes", risk=_SINCE
+        )
+    return Remedy(
+        "Write without O_SYNC (O_DSYNC, RWF_DSYNC, `chattr +S`), and fsync once for many writes",
+        risk=_SINCE,
+    )
 
 
 def direct_io(facts: Facts) -> bool:
@@ -244,33 +258,34 @@ def delayed(facts: Facts) -> float:
 _ACCEPTS = ("accept", "accept4")
 
 
-def stop_others(facts: Facts) -> str:
+def stop_others(facts: Facts) -> Remedy:
     """What to do about other processes that take the CPUs: those of a server may be its own clients."""
     serves = facts.run.mode == "attach" or any(name in facts.calls.by_name for name in _ACCEPTS)
-    return (
-        "move the other work off this machine, its own clients too where they run here"
+    return Remedy(
+        "Move the other work off this machine, its clients too if they run here"
         if serves
-        else "stop or move the other work on this machine"
+        else "Stop the other work on this machine, or move it",
+        risk="that work is delayed",
     )
 
 
-def let_run_on_all(facts: Facts) -> str:
-    """Where threads are bound to a CPU: a command by how it was started, what runs by what the kernel says of it."""
-    return (
-        f"let its threads run on all CPUs: {_binds(facts)}; cpuset.cpus of its group, CPUAffinity= of its service "
-        "bind them as well"
+def let_run_on_all(facts: Facts) -> Remedy:
+    """If threads are bound to a CPU: a command by how it was started, what runs by what the kernel says of it."""
+    return Remedy(
+        f"Let its threads run on all CPUs: {_binds(facts)}; see cpuset.cpus of its group and CPUAffinity= of its service too",
+        risk="it may take CPUs that others were promised",
     )
 
 
 def on_all_first(facts: Facts) -> str:
     """The same, before something else: what that is follows."""
-    return f"let its threads run on all CPUs ({_binds(facts)}, cpuset.cpus, CPUAffinity=), and"
+    return f"Let its threads run on all CPUs ({_binds(facts)}, cpuset.cpus, CPUAffinity=), then"
 
 
 def _binds(facts: Facts) -> str:
     pids = started.roots(facts.relations) if facts.run.mode == "attach" else ()
     return (
-        f"`taskset -acp {pids[0]}` shows where they may"
+        f"`taskset -acp {pids[0]}` shows the allowed ones"
         if pids
-        else "taskset or sched_setaffinity in how it is started"
+        else "look for taskset or sched_setaffinity in how it is started"
     )

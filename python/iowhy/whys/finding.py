@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field
 
-from iowhy.units import percent
+from iowhy.whys.remedy import Fix, Remedy
 
 #: What the shares are of where the text shows only a part of what happened.
 THE_PART = "the time shown"
@@ -70,13 +70,13 @@ class Candidate(Struct, frozen=True):
     `saving` is of the time that it gets; `by_order` is what a remedy saves of it that only changes the order of what is
     read, `by_less` what one saves that leaves work out, and `by_remedy` what those of its own do that it names, where that is
     other than `saving`.
+    `summary` completes "sqlite3 spent 69 % of its time …": what it did in that time (`waiting for …`, `reading …`).
     `confidence` (0..1) is how well the measurements carry it, with `lowered_by` in words; `against`
     are measurements that speak against it. `fixed_share` is for evidence without any budget, and `share_of`
     what that is a share of. `provable` is false where the cause's experiment could not help here; `experiment` is the lever
     that would, where it is another than the cause's.
     `needs` are the sensors whose absence weakens it. `remedy` comes before the cause's own remedies;
-    `remedies` stand in their place, where these would not help; `for_authors` are those that take a change of the program, beside the
-    cause's. `behind` names causes whose remedy
+    `remedies` replace them, where these would not help. `behind` names causes whose remedy
     must come first: where one of them can lead, this finding is shown behind it. `first` is what must be done before
     what a program can be told helps, unless that leaves work out: the start of a sentence which that ends. `never_ends`: it
     comes before all others whatever its share is, as what waits for it waits for ever.
@@ -88,13 +88,12 @@ class Candidate(Struct, frozen=True):
     saving: Saving
     by_order: Saving | None = None
     by_less: Saving | None = None
-    by_remedy: Mapping[str, Saving] = field(default_factory=dict)
+    by_remedy: Mapping[Remedy, Saving] = field(default_factory=dict)
     against: tuple[str, ...] = ()
     confidence: float = 0.9
     lowered_by: tuple[str, ...] = ()
-    remedy: str | None = None
-    remedies: tuple[str, ...] = ()
-    for_authors: frozenset[str] = frozenset()
+    remedy: Remedy | None = None
+    remedies: tuple[Remedy, ...] = ()
     behind: tuple[str, ...] = ()
     first: str | None = None
     never_ends: bool = False
@@ -109,14 +108,15 @@ class Finding(Struct, frozen=True):
     """A cause with the share of the elapsed time (0..1) that it explains, and why it is believed.
 
     `gain` is the share of the same whole that its first remedy can save at most, `gain_condition` what
-    that takes; `remedy_gains` and `remedy_conditions` are the same for each of the remedies. `gain_with` names the causes, each with
+    that takes; `fixes` are its remedies with the same for each. `gain_with` names the causes, each with
     its share, whose time the first remedy ends as well: then the gain is of their time too.
-    `summary` is the finding in one clause, for the line with the answer. `experiment` is the lever that
+    `summary` is what was done in its time, as a candidate has it. `experiment` is the lever that
     would prove it, `proof` the command that does, as it is typed (None where it cannot be). `healthy` says that nothing is wrong: a finding
     that explains no time, in the place of others. `share_of` says what `share` is a part of: the elapsed
     time, but where no time was printed. `classes` are those of the time budget that it claims time of.
     `behind` names the cause whose remedy must come first, where it was put behind that although more could be gained here.
-    `never_ends`: it is first whatever it explains, as what waits for it waits for ever.
+    `never_ends`: it is first whatever it explains, as what waits for it waits for ever. `also_fits`: causes to which the evidence
+    points too, and which this one explains.
     """
 
     cause: str
@@ -128,10 +128,8 @@ class Finding(Struct, frozen=True):
     lowered_by: tuple[str, ...]
     chain: tuple[Link, ...]
     against: tuple[str, ...]
-    remedies: tuple[str, ...]
+    fixes: tuple[Fix, ...]
     experiment: str | None
-    remedy_gains: tuple[float, ...] = ()
-    remedy_conditions: tuple[str, ...] = ()
     gain_with: tuple[tuple[str, float], ...] = ()
     summary: str = ""
     proof: str | None = None
@@ -140,6 +138,7 @@ class Finding(Struct, frozen=True):
     classes: tuple[str, ...] = ()
     behind: str | None = None
     never_ends: bool = False
+    also_fits: tuple[str, ...] = ()
 
     @property
     def ended(self) -> float:
@@ -147,15 +146,11 @@ class Finding(Struct, frozen=True):
         return min(1.0, self.share + sum(share for _, share in self.gain_with))
 
     @property
-    def to_gain(self) -> str:
-        """What can be gained, in words."""
-        said = f"at most {percent(self.gain)} to gain"
-        return f"{said}, {self.with_others}" if self.gain_with else said
+    def remedies(self) -> tuple[str, ...]:
+        """What to do, each in full."""
+        return tuple(one.in_full for one in self.fixes)
 
     @property
-    def with_others(self) -> str:
-        """Which other causes its first remedy ends, in words; nothing where it ends none."""
-        if not self.gain_with:
-            return ""
-        named = " and ".join(f"{cause} ({percent(share)})" for cause, share in self.gain_with)
-        return f"with {named}, which the same remedy ends"
+    def remedy_gains(self) -> tuple[float, ...]:
+        """What each remedy can save."""
+        return tuple(one.gain for one in self.fixes)

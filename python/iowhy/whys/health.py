@@ -1,10 +1,10 @@
-"""What a disk, its array and the kernel's log say of a disk's own trouble, beside a finding that is about that disk."""
+"""What a disk, its array and the kernel's log report about the health of a disk, for a finding about that disk."""
 
 from iowhy.whys.chain import count, link, percent, plural, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Link
 
-#: Metric → the thing that is counted, and more of it; all since the disk was made but those of the kernel's log.
+#: Metric → what is counted, and more about it; counted since the disk was made.
 _COUNTED = {
     "pending_sectors": ("sector", "that it cannot read"),
     "uncorrectable_sectors": ("sector", "that it could not correct"),
@@ -22,7 +22,7 @@ SHOWN = 3
 
 
 def reported(facts: Facts) -> tuple[Link, ...]:
-    """Links for the device that the texts show most load on; none where nothing of it is told, or all is zero."""
+    """Links for the most loaded device of the texts; none if nothing is reported about it, or all is zero."""
     device = facts.devices.top
     if not facts.run.pasted or device is None:
         return ()
@@ -52,12 +52,12 @@ def reported(facts: Facts) -> tuple[Link, ...]:
 
 
 def _is(subject: str, name: str) -> bool:
-    """Whether a text speaks of this device: by its name, its controller's (nvme0 of nvme0n1), or without one."""
+    """Whether a text is about this device: by its name, its controller's (nvme0 of nvme0n1), or without one."""
     return subject in (name, "disk") or name.startswith(f"{subject}n")
 
 
 def _arrays(facts: Facts, name: str) -> list[Link]:
-    """Work of their own of arrays, and members that they lack: an array's disks share it, so any counts but other arrays."""
+    """Rebuilds and checks of arrays, and members that are missing: the disks of an array share this, so any array counts unless the device is another one."""
     links = []
     for work in _WORK:
         for array, speed in facts.measured.metric(f"{work}_bytes_per_s").items():
@@ -66,7 +66,7 @@ def _arrays(facts: Facts, name: str) -> list[Link]:
                 so_far = "" if done is None else f", {percent(done)} done"
                 links.append(
                     link(
-                        f"{array} is at work of its own: {work} at {size(speed)}/s{so_far}",
+                        f"{array} runs a {work} at {size(speed)}/s{so_far}",
                         speed,
                         "bytes/s",
                         "measurements",
@@ -76,7 +76,7 @@ def _arrays(facts: Facts, name: str) -> list[Link]:
         if missing > 0 and (not name.startswith("md") or name == array):
             links.append(
                 link(
-                    f"{array} works without {count(missing)} of its members",
+                    f"{array} is degraded: {count(missing)} of its members missing",
                     missing,
                     "members",
                     "measurements",

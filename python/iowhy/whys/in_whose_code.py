@@ -48,12 +48,12 @@ _INTERPRETERS = (
     (
         re.compile(r"libjvm\.so"),
         "Java",
-        "run `java -XX:+PreserveFramePointer -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit`, JDK 17 or later: those that it has compiled",
+        "run `java -XX:+PreserveFramePointer -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit`, JDK 17 or later (compiled functions only)",
     ),
     (re.compile(r"ruby(\d.*)?|libruby.*"), "Ruby", "run `ruby --yjit-perf`, Ruby 3.3 or later"),
     (re.compile(r"libcoreclr\.so"), ".NET", "set DOTNET_PerfMapEnabled=1, .NET 8 or later"),
-    (re.compile(r"perl[\d.]*|libperl\.so.*"), "Perl", "perl writes no map of them"),
-    (re.compile(r"php(-fpm|-cgi)?[\d.]*|libphp[\d.]*\.so.*"), "PHP", "php writes no map of them"),
+    (re.compile(r"perl[\d.]*|libperl\.so.*"), "Perl", "perl cannot write them"),
+    (re.compile(r"php(-fpm|-cgi)?[\d.]*|libphp[\d.]*\.so.*"), "PHP", "php cannot write them"),
 )  # fmt: skip
 
 
@@ -81,7 +81,7 @@ def in_whose_code(facts: Facts, claims: tuple[Claim, ...]) -> tuple[Link, ...]:
         return ()
     computes = all(claim.classes <= {*classes.CPU, classes.RUNNABLE} for claim in claims)
     frames = found.frames if computes else callers(found.frames)
-    said = f"{percent(found.share)} of it is {'in' if computes else 'called by'} {in_words(frames)}"
+    said = f"{percent(found.share)} of that time is {'in' if computes else 'called by'} {in_words(frames)} (sampled)"
     made = replace(link(said, found.share, "share", _REPORT), frames=frames)
     return made, *_missing_script(facts.relations, found.frames)
 
@@ -249,7 +249,7 @@ def _missing_script(relations: Relations, frames: tuple[CodeFrame, ...]) -> tupl
     for frame in frames:
         for pattern, language, way in _INTERPRETERS:
             if pattern.fullmatch(frame.module or "") and not _has_map(relations):
-                said = f"the functions of the {language} program are not in it: {way}"
+                said = f"the functions of the {language} program have no names here: {way}"
                 return (link(said, None, "", _REPORT),)
     return ()
 

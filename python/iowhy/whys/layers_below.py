@@ -38,7 +38,7 @@ def _late(found: Layers) -> Link | None:
         usual = median(map(_takes, others))
         if last.requests >= REQUESTS_MIN and usual > 0 and last.mean_ns >= LATE * usual:
             return link(
-                f"of its disks {found.members[last.dev]} takes {duration(last.mean_ns)} for a {op}, "
+                f"its disk {found.members[last.dev]} takes {duration(last.mean_ns)} per {op}, "
                 f"the {'other' if len(others) == 1 else 'others'} {duration(usual)}",
                 last.mean_ns,
                 "ns",

@@ -20,7 +20,7 @@ def synchronous_writes(facts: Facts) -> Link | None:
         return None
     how = " (O_SYNC, O_DSYNC)" if facts.durable_writes else ""
     return link(
-        f"{count(facts.calls.sync_writes)} writes wait themselves until the data are durable{how}",
+        f"{count(facts.calls.sync_writes)} writes wait until their data is durable{how}",
         facts.calls.sync_writes,
         "calls",
         "syscalls",
@@ -38,8 +38,7 @@ def sync_looks_long(facts: Facts) -> tuple[Link, ...]:
     waits = (
         ""
         if syncs.blocked_share is None
-        else f", and only {percent(syncs.blocked_share)} in uninterruptible wait: the device's time is no more "
-        "than that"
+        else f"; only {percent(syncs.blocked_share)} waits for the device"
     )
     name = facts.calls.sync_name or "fsync"
     own = facts.calls.by_name.get(name)
@@ -47,14 +46,14 @@ def sync_looks_long(facts: Facts) -> tuple[Link, ...]:
     among = "" if of_all or own is None else f", {count(own.calls)} of them {name},"
     return (
         link(
-            f"{name if of_all else 'syncing'} looks like the cost: {plural(syncs.calls, 'call')}{among} "
+            f"{name if of_all else 'syncing'} only looks like the cost: {plural(syncs.calls, 'call')}{among} "
             f"{'covers' if syncs.calls == 1 else 'cover'} {percent(wall)} of the run",
             wall,
             "share",
             "sync",
         ),
         link(
-            f"but {percent(syncs.cpu_share)} of its time is on a CPU or waiting for one{waits}",
+            f"{percent(syncs.cpu_share)} of that time is on a CPU or waits for one{waits}",
             syncs.cpu_share if syncs.blocked_share is None else syncs.blocked_share,
             "share",
             "sync",
@@ -112,10 +111,9 @@ def request_shape(facts: Facts) -> Link | None:
         return None
     jumps = ""
     if found.jump_share is not None:
-        jumps = f", {percent(found.jump_share)} of them away from where the one before ended"
+        jumps = f"; {percent(found.jump_share)} do not start where the one before ended"
     return link(
-        f"{count(found.count)} requests to {found.device}, {size(found.median_bytes)} in the "
-        f"median{jumps}",
+        f"{count(found.count)} requests to {found.device}, median {size(found.median_bytes)}{jumps}",
         found.median_bytes,
         "bytes",
         "request-size",
@@ -129,12 +127,9 @@ def device_load(facts: Facts) -> Link | None:
         if found.busy_share is None or found.depth is None:
             return None
         elapsed = facts.run.elapsed_ns or 0
-        speed = (
-            f"; {facts.run.who} moves {rate(found.bytes * 1e9 / elapsed)} of it" if elapsed else ""
-        )
+        speed = f"; {facts.run.who} moves {rate(found.bytes * 1e9 / elapsed)}" if elapsed else ""
         return link(
-            f"{found.device} is busy in {percent(found.busy_share)} of the run, with {found.depth:.1f} "
-            f"requests at a time while it is, whoever's they are{speed}",
+            f"{found.device}: {percent(found.busy_share)} busy, queue depth {found.depth:.1f} (all processes){speed}",
             found.busy_share,
             "share",
             "devices",
@@ -144,7 +139,7 @@ def device_load(facts: Facts) -> Link | None:
         return None
     wait = f", {duration(device.wait_ns)} a request" if device.wait_ns else ""
     depth = f" with {device.depth:.1f} requests in flight" if device.depth else ""
-    busy = "" if device.busy_share is None else f" is busy {percent(device.busy_share)}{depth},"
+    busy = "" if device.busy_share is None else f" is {percent(device.busy_share)} busy{depth},"
     return link(
         f"{device.name}{busy} does {device.reads_per_s:,.0f} reads and {device.writes_per_s:,.0f} "
         f"writes/s, {rate(device.read_bytes_per_s + device.write_bytes_per_s)}{wait}",
@@ -174,9 +169,7 @@ def bound_to(facts: Facts) -> Link | None:
     if bound is None:
         return None
     few = "1 CPU" if bound == 1 else f"{bound} CPUs"
-    return link(
-        f"{facts.run.who}'s threads may run on {few} only, of {cpus}", bound, "CPUs", "threads"
-    )
+    return link(f"{facts.run.who} may run on only {few} of {cpus}", bound, "CPUs", "threads")
 
 
 def cpus_wanted(facts: Facts) -> Link | None:
@@ -186,9 +179,9 @@ def cpus_wanted(facts: Facts) -> Link | None:
         return None
     bound = bound_cpus(facts)
     of = "" if facts.machine.cpus is None else f" of {facts.machine.cpus}"
-    of = of if bound is None else f" of the {bound} that its threads may run on"
+    of = of if bound is None else f" of the {bound} that it may run on"
     return link(
-        f"{facts.run.who} uses {used:.2f} CPUs{of} and wants {wanted:.2f}",
+        f"{facts.run.who} gets {used:.2f} CPUs{of} and could use {wanted:.2f}",
         wanted,
         "CPUs",
         "threads",
@@ -220,7 +213,7 @@ def most_loaded(facts: Facts) -> Loaded | None:
 def _measured_load(load: Load) -> Link:
     """How busy a device is of which a tool printed only its use, not reads and writes apart."""
     return link(
-        f"{load.name} is busy {percent(load.busy_share)} with {load.queue:.1f} requests in flight",
+        f"{load.name} is {percent(load.busy_share)} busy with {load.queue:.1f} requests in flight",
         load.busy_share,
         "share",
         "measurements",
@@ -234,7 +227,7 @@ def dirtied_by_others(facts: Facts) -> Link | None:
         return None
     dirtied = (found.load or 0) * facts.page_bytes
     return link(
-        f"{size(dirtied)} on {facts.requests.device} were made dirty by {found.who()}",
+        f"{found.who()} dirtied {size(dirtied)} on {facts.requests.device}",
         dirtied,
         "bytes",
         "dirtied-by-others",
@@ -267,8 +260,8 @@ _TOGETHER = 1.5
 def answered_in(facts: Facts, service_ns: float) -> str:
     """How long a request takes, in words that do not count the wait behind other requests as the device's time."""
     if not alone_on_its_device(facts):
-        return f"each is answered in {duration(service_ns)}, the waiting behind others' requests included"
+        return f"each is answered in {duration(service_ns)}, including the wait behind other processes' requests"
     depth = facts.requests.own_depth
     if depth is not None and depth >= _TOGETHER:
-        return f"each is answered in {duration(service_ns)}, with {depth:.2g} of them at the device at a time"
+        return f"each is answered in {duration(service_ns)}, at a queue depth of {depth:.2g}"
     return f"each takes the device {duration(service_ns)}"

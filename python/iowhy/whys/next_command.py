@@ -1,7 +1,7 @@
-"""Commands of usual tools that would settle what a text leaves open, by what their output shows.
+"""Commands of usual tools that would show what a text leaves open.
 
-A cause names those that settle it (`Cause.settled_by`). They come in groups here, as causes of one
-layer are settled by the same tools.
+A cause names those that settle it (`Cause.settled_by`). They are in groups here, because the same tools
+settle all causes of one layer.
 """
 
 from string import Formatter
@@ -14,9 +14,9 @@ from iowhy.whys import classes
 class NextCommand(Struct, frozen=True):
     """A command, and what its output would show.
 
-    Where it stands in `command`, `{pid}` is the process that is looked at, `{file}` the file; a command whose word is not known
-    is not named, as nobody could type it. `fills` is the table of a recording that the output fills: where that has rows already, the
-    command brings nothing new ("": none). `system` is the manifest's `os` on which it exists.
+    In `command`, `{pid}` is the process in question and `{file}` the file; a command with an unknown word is not offered, because
+    it cannot be typed. `fills` is the table of a recording that the output fills: if that has rows already, the
+    command shows nothing new ("": none). `system` is the manifest's `os` on which it exists.
     `after` are tables of which one must have rows before this is what is missing most.
     """
 
@@ -36,10 +36,8 @@ _IOSTAT = "iostat -x 1 10"
 
 #: Whether what is read could have been in memory.
 CACHE = (
-    NextCommand(
-        "page_cache", "sudo cachestat 1 10", "whether what is read had been in the page cache"
-    ),
-    NextCommand("memory_samples", "free -m", "how much memory is left for the page cache"),
+    NextCommand("page_cache", "sudo cachestat 1 10", "whether the reads hit the page cache"),
+    NextCommand("memory_samples", "free -m", "how much memory the page cache has"),
     NextCommand("disk_samples", _IOSTAT, "whether the misses keep the device busy"),
 )
 #: Whether the device is the limit, or slow, or kept busy by others.
@@ -52,7 +50,7 @@ DEVICE = (
         "histograms", "sudo biolatency 10 1", "whether the device is slow or its queue long"
     ),
 )
-#: CPU time of calls alone says nothing of waiting: that comes before who used the CPU.
+#: CPU time of calls alone does not show waiting: that comes before who used the CPU.
 _CPU_SEEN = frozenset({"cpu_samples", "thread_time"})
 #: Who uses the CPU.
 CPU = (
@@ -60,16 +58,16 @@ CPU = (
     NextCommand("disk_samples", _IOSTAT, "whether a device is busy as well", after=_CPU_SEEN),
     NextCommand("", "top -H -d 2", "which thread uses the CPU", "FreeBSD", _CPU_SEEN),
 )
-#: How the file lies and how it is asked for.
+#: How the file is laid out and accessed.
 FILE = (
-    NextCommand("extents", "filefrag -v {file}", "in how many extents the file lies"),
-    NextCommand("block_requests", "sudo biosnoop 10", "size and place of each request"),
+    NextCommand("extents", "filefrag -v {file}", "in how many extents the file is"),
+    NextCommand("block_requests", "sudo biosnoop 10", "size and position of each request"),
     NextCommand("", "fileplace -pv {file}", "how contiguous the file is on disk", "AIX"),
     NextCommand("", "filemon -u -v -O lf,lv,pv", "sizes of requests and share of seeks", "AIX"),
     NextCommand(
         "",
         "cp {file} {file}.copy",
-        "whether work on a copy, which is written in order, is faster",
+        "whether a copy, which is written in order, is faster to work on",
         "AIX",
     ),
 )
@@ -79,7 +77,7 @@ _CURT = NextCommand(
     "elapsed and CPU time of each call",
     "AIX",
 )
-#: What the sync calls wait for.
+#: What sync calls wait for.
 SYNC = (
     NextCommand(
         "syscalls",
@@ -94,22 +92,26 @@ SYNC = (
     NextCommand("block_requests", "sudo biosnoop 10", "which requests a sync waits for"),
     _CURT,
 )
-#: What is written back when, against the limits of dirty memory.
+#: When data is written back, compared with the limits of dirty memory.
 DIRTY = (
-    NextCommand("memory_samples", "cat /proc/meminfo", "how much is dirty or under writeback"),
-    NextCommand("disk_samples", _IOSTAT, "how fast the device takes what is written"),
+    NextCommand(
+        "memory_samples", "cat /proc/meminfo", "how much memory is dirty or under writeback"
+    ),
+    NextCommand("disk_samples", _IOSTAT, "how fast the device writes"),
 )
 #: In which calls threads sleep.
 CALLS = (
     NextCommand("syscalls", "strace -f -ttt -T -p {pid}", "which calls take the time, one by one"),
     NextCommand(
-        "syscall_totals", "sudo perf trace -s -a sleep 10", "in which calls each thread is"
+        "syscall_totals",
+        "sudo perf trace -s -a sleep 10",
+        "in which calls each thread spends its time",
     ),
     _CURT,
 )
 #: How full the filesystem is, and how long writes wait.
 SPACE = (
-    NextCommand("", "df -h", "how much is free where it writes"),
+    NextCommand("", "df -h", "how much space is free where it writes"),
     NextCommand("syscalls", "strace -f -ttt -T -p {pid}", "which calls take the time, one by one"),
 )
 #: The machine as a whole, whatever the cause.
@@ -126,7 +128,7 @@ GENERAL = (
     ),
 )
 
-#: Where no cause was found: what the largest class of the time asks for.
+#: If no cause was found: what would explain the largest class of the time.
 BY_CLASS = {
     classes.SYNC: SYNC,
     classes.READ: DEVICE,

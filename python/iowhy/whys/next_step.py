@@ -1,4 +1,4 @@
-"""The one command that would show most of what the texts leave out."""
+"""The one command that would show most of what the texts do not."""
 
 from collections.abc import Collection, Sequence
 
@@ -32,12 +32,12 @@ def next_steps(
     pid: int | None = None,
     file: str | None = None,
 ) -> tuple[Step, ...]:
-    """One command of a usual tool and, where iowhy runs, iowhy itself.
+    """One command of a usual tool and, on systems that iowhy runs on, iowhy itself.
 
     `cause` is that of the first finding, `largest` the largest class of the time, `filled` the tables that
     have rows, `tools` those whose output was read, `system` the manifest's `os`; `missing` are commands that
-    the formats named for what their output lacked. `made` is what can be typed of the recording, `pid` the
-    process that is looked at and `file` the file that most is about, where the texts name one.
+    the formats named for what their output lacked. `made` is what can be typed about the recording, `pid` the
+    process in question and `file` the most important file, if the texts name one.
     """
     looked_for = cause_named(cause)
     own = (() if looked_for is None else looked_for.settled_by) or BY_CLASS.get(largest or "", ())
@@ -64,17 +64,17 @@ def next_steps(
     lacking = next((text for text in missing if asks_for(text) <= known.keys()), None)
     if lacking is not None and (first is None or not own or early):
         text = made.filled(lacking.format(**known))
-        step = Step(_typed(text), "what its output above leaves out")
+        step = Step(_typed(text), "what the output above does not show")
     steps = [] if step is None else [step]
     if system not in FOREIGN:
         whole = made.record_again()
         if all(one.command != whole for one in steps):
-            steps.append(Step(whole, "the whole chain, from the call to the request"))
+            steps.append(Step(whole, "everything from the call to the request"))
     return tuple(steps)
 
 
 def _typed(command: str) -> str:
-    """With `sudo` only where it is needed, and found."""
+    """With `sudo` only if it is needed and installed."""
     other = command.removeprefix("sudo ")
     if other == command or "iowhy" in other.split():
         return command

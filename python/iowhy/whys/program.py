@@ -67,6 +67,7 @@ from iowhy.whys.facts import Facts, filesystems
 from iowhy.whys.facts.programs import executables, matched
 from iowhy.whys.facts.read_files import share_of_reads
 from iowhy.whys.facts.synced import share_of_syncs, threads_that_sync
+from iowhy.whys.remedy import Remedy
 from iowhy.whys.thresholds import LISTED
 
 #: How many of the calls that take most time a remedy's calls must be among.
@@ -83,7 +84,7 @@ class Rule(Struct, frozen=True):
     files: tuple[str, ...] = ()
 
 
-class Remedy(Struct, frozen=True):
+class Setting(Struct, frozen=True):
     """A setting, for which causes it helps, what it risks, and where that is documented."""
 
     causes: tuple[str, ...]
@@ -119,19 +120,6 @@ class Remedy(Struct, frozen=True):
         return bool(self.syncs or self.spares or self.syncs_by)
 
 
-class Advice(Struct, frozen=True):
-    """What to tell a program, in a sentence, and the part (0..1) of the time of a finding that it is about: that `of` what it says.
-
-    `orders`: it changes only the order of what is read. `less`: it leaves work out.
-    """
-
-    text: str
-    part: float = 1.0
-    of: str = "syncs"
-    orders: bool = False
-    less: bool = False
-
-
 class Program(Struct, frozen=True):
     """A program, by what it is known, and what it can be told."""
 
@@ -139,7 +127,7 @@ class Program(Struct, frozen=True):
     version: str
     documentation: str
     known_by: tuple[Rule, ...]
-    remedies: tuple[Remedy, ...]
+    remedies: tuple[Setting, ...]
     clients: tuple[str, ...] = ()
     server: tuple[str, ...] = ()
     finished: bool = False
@@ -178,7 +166,7 @@ def at_work(facts: Facts) -> tuple[Program, ...]:
 
 def remedies(
     facts: Facts, known: Iterable[Program], cause: str, *, of_syncs: bool, of_cpu: bool = False
-) -> tuple[Advice, ...]:
+) -> tuple[Remedy, ...]:
     """What can be told to the programs at work against a cause, each with its risk and link.
 
     `of_syncs` says that the finding's time is waiting for syncs: then a remedy is worth those that it ends. Those that
@@ -205,10 +193,19 @@ def remedies(
                 continue
             of = "reads" if one.reads else "syncs"
             ends = "" if part == 1.0 else f" (ends {percent(part)} of the time in {of})"
-            risk = "" if one.risk == "none" else f"; risk: {one.risk}"
-            text = f"{program.name}: {one.do}{ends}{risk} ({one.link})"
-            found.append(Advice(text, part, of, one.orders, one.less))
-    return tuple(sorted(found, key=lambda advice: -advice.part))
+            found.append(
+                Remedy(
+                    do=f"{one.do}{ends}",
+                    risk="" if one.risk == "none" else one.risk,
+                    link=one.link,
+                    program=program.name,
+                    part=part,
+                    of=of,
+                    orders=one.orders,
+                    less=one.less,
+                )
+            )
+    return tuple(sorted(found, key=lambda remedy: -remedy.part))
 
 
 def _waited_for(facts: Facts) -> str | None:
@@ -231,7 +228,7 @@ def _heaviest(facts: Facts, *, of_cpu: bool) -> set[str]:
     }
 
 
-def _shared(facts: Facts, remedy: Remedy) -> bool:
+def _shared(facts: Facts, remedy: Setting) -> bool:
     """Whether as many threads sync as a remedy takes that lets them share one; true where that is not known."""
     if remedy.syncing_threads is None:
         return True
@@ -239,7 +236,7 @@ def _shared(facts: Facts, remedy: Remedy) -> bool:
     return found is None or found >= remedy.syncing_threads
 
 
-def _part(facts: Facts, remedy: Remedy, *, of_syncs: bool) -> float:
+def _part(facts: Facts, remedy: Setting, *, of_syncs: bool) -> float:
     """Of the time in syncs, or in reads, the share of those that a remedy ends; 1 where that is about all, or none is known."""
     if remedy.reads:
         part = share_of_reads(facts.relations, remedy.reads)
@@ -277,7 +274,7 @@ def _read(table: dict[str, Any]) -> Program:
     known, advice = table.pop("known_by"), table.pop("remedies")
     return Program(
         known_by=tuple(Rule(**_tuples(one)) for one in known),
-        remedies=tuple(Remedy(**_tuples(one)) for one in advice),
+        remedies=tuple(Setting(**_tuples(one)) for one in advice),
         **_tuples(table),
     )
 

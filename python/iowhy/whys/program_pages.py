@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from iowhy.whys.program import Program, Remedy, Rule, programs
+from iowhy.whys.program import Program, Rule, Setting, programs
 
 _HEAD = """# Programs: what each can be told
 
@@ -46,7 +46,7 @@ def _program(one: Program) -> str:
     return "\n".join([*lines, ""])
 
 
-def _applies(remedy: Remedy) -> str:
+def _applies(remedy: Setting) -> str:
     """To which invocations it applies, where not to all."""
     said = []
     if remedy.files_read is not None:
@@ -88,7 +88,7 @@ def _listed(words: tuple[str, ...], between: str) -> str:
     return between.join(f"`{one}`" for one in words)
 
 
-def _ended(remedy: Remedy) -> str:
+def _ended(remedy: Setting) -> str:
     """Which syncs or reads a remedy ends, where not all."""
     if remedy.reads:
         return f": ends reads of {_listed(remedy.reads, ' and ')}"

@@ -37,9 +37,9 @@ class Rate(Struct, frozen=True):
 
 #: The slowest first.
 KINDS = (
-    Kind("as a disk that turns does", 150e6, 15_000),
-    Kind("as flash behind SATA does", 500e6, 10_000),
-    Kind("as flash behind PCIe does", 3e9, 0),
+    Kind("probably a rotating disk", 150e6, 15_000),
+    Kind("probably SATA flash", 500e6, 10_000),
+    Kind("probably PCIe flash", 3e9, 0),
 )
 #: Half of the reads that jump are answered in less: no disk that turns does so, whose head has to move and to wait for half a
 #: turn (2 ms at 15,000 a minute).
@@ -68,7 +68,7 @@ def once(number: float, what: str) -> Saving:
     """What is left when things that are done `number` times are done once."""
     if number <= 1:
         return Saving(0.0, f"there is only one {what}")
-    return Saving(1 - 1 / number, f"one {what} in the place of {count(number)}")
+    return Saving(1 - 1 / number, f"1 {what} instead of {count(number)}")
 
 
 def in_order_rate(facts: Facts, moved_bytes: float, waiting_ns: float) -> Rate | None:
@@ -133,6 +133,6 @@ def all_but_moving(facts: Facts, waits: Iterable[str], moved_bytes: float, how: 
     remains_ns = moved_bytes * 1e9 / rate.bytes_per_s
     return Saving(
         1 - remains_ns / waiting_ns,
-        f"{how}; moving the bytes in order still takes some {duration(remains_ns)}, at "
-        f"{units.rate(rate.bytes_per_s)} {rate.known_by}",
+        f"{how}; moving the bytes in order still takes about {duration(remains_ns)}, at "
+        f"{units.rate(rate.bytes_per_s)}, {rate.known_by}",
     )

@@ -12,7 +12,7 @@ MORE = 0.1
 def together(findings: list[Finding]) -> list[Finding]:
     """The findings, those that have a remedy in common with what it gains of the time of all of them.
 
-    A remedy is the same where its words are: each stands in one place. One that comes first with one finding, and
+    A remedy is the same where its words are. One that comes first with one finding, and
     stands further down with others, comes first with these too where that gains more.
     """
     done = list(findings)
@@ -61,9 +61,10 @@ def _with(findings: list[Finding], at: int, members: set[int], text: str, gain: 
     return replace(
         one,
         gain=gain,
-        gain_condition=one.remedy_conditions[place],
+        gain_condition=one.fixes[place].condition,
         gain_with=tuple((other.cause, other.share) for other in others),
-        remedies=tuple(one.remedies[number] for number in order),
-        remedy_gains=(gain, *(one.remedy_gains[number] for number in order[1:])),
-        remedy_conditions=tuple(one.remedy_conditions[number] for number in order),
+        fixes=(
+            replace(one.fixes[place], gain=gain),
+            *(one.fixes[number] for number in order[1:]),
+        ),
     )

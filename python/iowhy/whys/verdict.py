@@ -18,6 +18,7 @@ from iowhy.whys.finding import THE_PART, WITHOUT_RECORDER, Candidate, Claim, Fin
 from iowhy.whys.in_whose_code import in_whose_code
 from iowhy.whys.layers_below import layers_below
 from iowhy.whys.program import Program
+from iowhy.whys.remedy import Fix, Remedy
 from iowhy.whys.settle import settle_with_rest
 from iowhy.whys.shared_remedies import together
 from iowhy.whys.thresholds import LEADS, LISTED
@@ -28,9 +29,9 @@ SHOWN = 3
 
 
 class Verdict(Struct, frozen=True):
-    """The answer, what it rests on, and what is not known. Findings: largest gain first."""
+    """What is slow in one sentence, what that rests on, and what is not known. Findings: largest gain first."""
 
-    answer: str
+    headline: str
     findings: tuple[Finding, ...]
     budget: Budget
     unknowns: tuple[str, ...]
@@ -53,6 +54,20 @@ class Verdict(Struct, frozen=True):
     def shares_of_s(self) -> float | None:
         """The seconds that shares of findings are of: fewer than elapsed, where the recorder took much of those."""
         return None if self.elapsed_s is None else self.elapsed_s * (1.0 - self.budget.left_out)
+
+    @property
+    def answer(self) -> str:
+        """What is slow and what to do, for who has one line."""
+        first = self.findings[0] if self.findings else None
+        if first is None or not first.fixes or first.healthy or self.too_short:
+            return self.headline
+        fix = first.fixes[0]
+        saved = self.saved(fix)
+        return f"{self.headline} Fix ({first.cause}): {fix.do}{f'; {saved}' if saved else ''}."
+
+    def saved(self, fix: Fix) -> str:
+        """What a fix could save at best, in words; nothing where it is not known to."""
+        return answer.saved(self.shares_of_s, self.budget.basis, self.commands.mode, fix)
 
     @property
     def shown(self) -> tuple[Finding, ...]:
@@ -98,7 +113,7 @@ def verdict_of(facts: Facts) -> Verdict:
     if not facts.run.pasted:
         unknowns += _missing(facts.run.missing)
     return Verdict(
-        answer=answer.answer(facts, made, tuple(findings), answer.most_unclaimed(budget, left)),
+        headline=answer.headline(facts, made, tuple(findings), answer.most_unclaimed(budget, left)),
         findings=tuple(findings),
         budget=budget,
         unknowns=tuple(made.filled(one) for one in unknowns),
@@ -161,28 +176,10 @@ def _ordered(findings: list[Finding], behind: dict[str, tuple[str, ...]]) -> lis
         first = [f for f in ordered if f.cause in behind[late.cause] and f.share >= LEADS]
         if first and ordered.index(late) < ordered.index(first[-1]):
             ordered.remove(late)
-            said = f"it stands behind {first[-1].cause}: more can be gained here only when that is mended"
+            said = f"{first[-1].cause} comes first: this fix saves nothing before that one"
             moved = replace(late, against=(*late.against, said), behind=first[-1].cause)
             ordered.insert(ordered.index(first[-1]) + 1, moved)
-    return [_after(finding, ordered[:at]) for at, finding in enumerate(ordered)]
-
-
-def _after(finding: Finding, before: list[Finding]) -> Finding:
-    """A finding with a word why it comes after one that is about less of the time."""
-    smaller = next(
-        (
-            f
-            for f in before
-            if percent(f.share) != percent(finding.share) and f.share < finding.share
-        ),
-        None,
-    )
-    if smaller is None or finding.behind is not None:
-        return finding
-    said = (
-        f"it comes after {smaller.cause}, which is about less of the time: less can be gained here"
-    )
-    return replace(finding, against=(*finding.against, said))
+    return ordered
 
 
 def _beaten(
@@ -190,7 +187,7 @@ def _beaten(
 ) -> tuple[str, ...]:
     """Causes to which the evidence points too, but whose time this one explains."""
     return tuple(
-        f"{other.name} fits too; this cause explains what points to it"
+        other.name
         for (other, _), share in zip(found, shares, strict=True)
         if share < LISTED and other.name in cause.beats
     )
@@ -211,22 +208,13 @@ def _finding(
     lever = (candidate.experiment or cause.experiment) if provable else None
     claims = tuple(claim for claim in candidate.claims if not claim.follows)
     advice = _advice(facts, known, cause, candidate, claims)
-    savings = [_saving(candidate, one) for one in advice]
-    bounds = [_bound(share, one) for one in savings]
-    saving = savings[0] if savings else candidate.saving
-    first = advice[0].part if advice else 1.0
-    conditions = tuple(
-        one.condition
-        if done.part == 1.0
-        else f"without {percent(done.part)} of the time in {done.of}, those that the first remedy ends"
-        for one, done in zip(savings, advice, strict=True)
-    )
+    fixes = tuple(_fix(made, candidate, share, one) for one in advice)
     return Finding(
         cause=cause.name,
         title=cause.title,
         share=min(1.0, share),
-        gain=_bound(share, saving) * first,
-        gain_condition=conditions[0] if conditions else saving.condition,
+        gain=fixes[0].gain if fixes else _bound(share, candidate.saving),
+        gain_condition=fixes[0].condition if fixes else candidate.saving.condition,
         confidence=value,
         lowered_by=lowered,
         chain=(
@@ -234,10 +222,9 @@ def _finding(
             *layers_below(facts, claims),
             *in_whose_code(facts, claims),
         ),
-        against=(*candidate.against, *also),
-        remedies=tuple(made.filled(one.text) for one in advice),
-        remedy_gains=tuple(b * one.part for b, one in zip(bounds, advice, strict=True)),
-        remedy_conditions=conditions,
+        against=candidate.against,
+        also_fits=also,
+        fixes=fixes,
         experiment=lever,
         summary=candidate.summary,
         proof=made.prove(lever, unsafe=cause.unsafe_proof, cache=cause.proof_cache),
@@ -255,13 +242,26 @@ def _once(known: tuple[Program, ...]) -> bool:
 def _not_again(cause: Cause, candidate: Candidate) -> Candidate:
     """A candidate for what cannot be done twice: what a second run would find in memory is read before it is needed."""
 
-    def ahead(text: str) -> str:
-        return READ_ONCE if text in cause.by_again else text
+    def ahead(one: Remedy) -> Remedy:
+        return READ_ONCE if one.second_run else one
 
     return replace(
         candidate,
-        remedies=tuple(ahead(text) for text in candidate.remedies or cause.remedies),
-        by_remedy={ahead(text): saved for text, saved in candidate.by_remedy.items()},
+        remedies=tuple(ahead(one) for one in candidate.remedies or cause.remedies),
+        by_remedy={ahead(one): saved for one, saved in candidate.by_remedy.items()},
+    )
+
+
+def _fix(made: Commands, candidate: Candidate, share: float, one: Remedy) -> Fix:
+    saving = _saving(candidate, one)
+    return Fix(
+        do=made.filled(one.named),
+        gain=_bound(share, saving) * one.part,
+        condition=saving.condition
+        if one.part == 1.0
+        else f"{percent(one.part)} of the time in {one.of}",
+        risk=made.filled(one.risk),
+        link=one.link,
     )
 
 
@@ -271,14 +271,12 @@ def _advice(
     cause: Cause,
     candidate: Candidate,
     claims: tuple[Claim, ...],
-) -> tuple[program.Advice, ...]:
-    """What to do: what the programs at work can be told, then what helps any, without what these cannot do."""
+) -> tuple[Remedy, ...]:
+    """What to do: settings of the programs at work, then what helps any, without what these cannot do."""
     remedies = candidate.remedies or cause.remedies
     if candidate.remedy is not None:
         remedies = (candidate.remedy, *(r for r in remedies if r != candidate.remedy))
-    not_for_them = cause.for_layouts if known else frozenset[str]()
-    if known and all(one.finished for one in known):
-        not_for_them |= cause.for_authors | candidate.for_authors
+    finished = bool(known) and all(one.finished for one in known)
     of_syncs = bool(claims) and all(one.classes == {classes.SYNC} for one in claims)
     of_cpu = bool(claims) and all(one.classes <= {*classes.CPU, classes.RUNNABLE} for one in claims)
     told = program.remedies(facts, known, cause.name, of_syncs=of_syncs, of_cpu=of_cpu)
@@ -288,21 +286,25 @@ def _advice(
             for one in told
             if not one.orders or _saving(candidate, one).part
         ),
-        *(program.Advice(text) for text in remedies if text not in not_for_them),
+        *(
+            one
+            for one in remedies
+            if not (known and one.for_layouts) and not (finished and one.for_authors)
+        ),
     )
 
 
-def _after_first(candidate: Candidate, one: program.Advice) -> program.Advice:
-    """What a program can be told, after what must be done first for it to help."""
+def _after_first(candidate: Candidate, one: Remedy) -> Remedy:
+    """A program's setting, after what must be done first for it to help."""
     if candidate.first is None or one.less:
         return one
-    return replace(one, text=f"{candidate.first} {one.text}")
+    return replace(one, do=f"{candidate.first} {one.do}")
 
 
-def _saving(candidate: Candidate, advice: program.Advice) -> Saving:
+def _saving(candidate: Candidate, remedy: Remedy) -> Saving:
     """What one remedy can save: a finding's other remedies may need something else, and save something else."""
-    special = candidate.by_order if advice.orders else candidate.by_less if advice.less else None
-    return special or candidate.by_remedy.get(advice.text, candidate.saving)
+    special = candidate.by_order if remedy.orders else candidate.by_less if remedy.less else None
+    return special or candidate.by_remedy.get(remedy, candidate.saving)
 
 
 def _bound(share: float, saving: Saving) -> float:

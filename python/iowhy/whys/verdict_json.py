@@ -3,13 +3,14 @@
 from iowhy.whys.finding import Link
 from iowhy.whys.verdict import Verdict
 
-VERSION = 1
+VERSION = 2
 
 
 def as_json(verdict: Verdict) -> dict[str, object]:
     """The object of `--json`. Unknown numbers are null."""
     return {
         "version": VERSION,
+        "headline": verdict.headline,
         "answer": verdict.answer,
         "elapsed_s": verdict.elapsed_s,
         "shares_of_s": verdict.shares_of_s,
@@ -29,9 +30,18 @@ def as_json(verdict: Verdict) -> dict[str, object]:
                 "lowered_by": list(finding.lowered_by),
                 "chain": [_link(link) for link in finding.chain],
                 "against": list(finding.against),
+                "also_fits": list(finding.also_fits),
                 "behind": finding.behind,
-                "remedies": list(finding.remedies),
-                "remedy_gains": list(finding.remedy_gains),
+                "fixes": [
+                    {
+                        "do": fix.do,
+                        "gain": fix.gain,
+                        "condition": fix.condition,
+                        "risk": fix.risk or None,
+                        "link": fix.link,
+                    }
+                    for fix in finding.fixes
+                ],
                 "experiment": finding.experiment,
             }
             for finding in verdict.findings

@@ -20,10 +20,10 @@ def test_data_that_go_to_the_journal_first(judged: Judge) -> None:
     found = leads(judged(journaled()), "data-journaled", 0.9)
     text = chain(found)
     assert "/data is mounted with data=journal" in text
-    assert "the command writes 100 MiB, and sda 200 MiB" in text
+    assert "writes 100 MiB, and sda 200 MiB" in text
     assert "10 journal commits of 150 ms each" in text
     assert "data=ordered" in found.remedies[0]
-    assert found.gain_condition.startswith("if data are written once")
+    assert found.gain_condition.startswith("if data is written once")
 
 
 def test_not_where_data_are_written_once(judged: Judge) -> None:

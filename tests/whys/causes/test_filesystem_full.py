@@ -39,8 +39,8 @@ def test_a_copy_to_a_nearly_full_disk(judged: Judge) -> None:
     text = chain(found)
     assert "the filesystem at /srv makes room" in text
     assert "200 waits, the longest 9 ms" in text
-    assert "20 passes of writeback for want of free space, over 10 inodes: 20 MiB" in text
-    assert "1 call failed for want of space or quota" in text
+    assert "20 writeback passes to free space wrote 20 MiB of 10 files" in text
+    assert "1 call failed for lack of space or quota" in text
     for cause in ("sync-storm", "flush-cost"):
         absent(verdict, cause)
     assert "O_SYNC" not in verdict.answer + text
@@ -94,13 +94,13 @@ def test_not_writes_that_are_durable(judged: Judge) -> None:
     verdict = judged(copier(O_SYNC))
     absent(verdict, "filesystem-full")
     found = leads(verdict, "sync-storm", 0.85)
-    assert "200 writes wait themselves until the data are durable (O_SYNC, O_DSYNC)" in chain(found)
+    assert "200 writes wait until their data is durable (O_SYNC, O_DSYNC)" in chain(found)
 
 
 def test_a_mount_with_sync_makes_each_write_durable(judged: Judge) -> None:
     story = copier(("schedule", "folio_wait_writeback"))
     story.add("filesystems", dev=FS, kind="ext4", mount="/srv", options="rw,sync", disk_dev=None)
-    assert "without sync" in leads(judged(story), "sync-storm", 0.85).remedies[0]
+    assert "without `sync`" in leads(judged(story), "sync-storm", 0.85).remedies[0]
 
 
 def test_writeback_inside_a_write_alone_is_no_sync(judged: Judge) -> None:
@@ -138,7 +138,7 @@ def test_a_btrfs_that_is_nearly_full(judged: Judge) -> None:
     text = chain(found)
     assert "the filesystem at /srv makes room" in text
     assert "200 waits, the longest 9 ms" in text
-    assert "50 MiB of its 2 GiB are left at the end" in text
+    assert "50 MiB of its 2 GiB are free at the end" in text
     assert "btrfs filesystem usage" in found.remedies[0]
     assert "btrfs balance" in found.remedies[-1] and "tune2fs" not in str(found.remedies)
 

@@ -23,10 +23,10 @@ def test_a_convoy_on_one_file(judged: Judge) -> None:
 @pytest.mark.parametrize(
     ("call", "reason", "told"),
     [
-        ("pwrite64", "inode_lock", "spread the work over several files"),
-        ("unlink", "inode_lock", "spread the files over several directories"),
-        ("openat", "metadata_lock", "spread the files over several directories"),
-        ("mmap", "memory_map_lock", "map and unmap less often"),
+        ("pwrite64", "inode_lock", "Spread the work over several files"),
+        ("unlink", "inode_lock", "Spread the files over several directories"),
+        ("openat", "metadata_lock", "Spread the files over several directories"),
+        ("mmap", "memory_map_lock", "Map and unmap less often"),
     ],
 )
 def test_what_helps_is_that_of_the_lock(judged: Judge, call: str, reason: str, told: str) -> None:
@@ -48,7 +48,7 @@ def test_part_of_the_time_nobody_else_is_at_work(judged: Judge) -> None:
     found = finding(verdict, "lock-contended")
     assert found is not None
     assert found.share == pytest.approx(verdict.budget.elapsed(classes.LOCK) / 2, abs=0.01)
-    assert "in 50 % of these waits' time another of them is at work" in chain(found)
+    assert "another of them is at work for 50 % of that waiting time" in chain(found)
 
 
 def test_not_where_nobody_can_hold_it(judged: Judge) -> None:

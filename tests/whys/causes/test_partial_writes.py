@@ -2,7 +2,7 @@
 
 import pytest
 
-from iowhy.whys.causes.partial_writes import CAUSE
+from iowhy.whys.evidence import RUN_AGAIN
 from iowhy.whys.finding import Finding
 
 from ..conftest import Judge, absent, chain, finding, leads
@@ -32,17 +32,17 @@ def test_records_that_are_smaller_than_a_block(judged: Judge) -> None:
     )
     found = the(judged, story)
     text = chain(found)
-    assert "waits in pwrite64 for the rest of blocks of 4 KiB that are written in part" in text
-    assert "200 of 200 writes wait so; a write is of 512 B, on average" in text
+    assert "is spent in pwrite64, waiting for the rest of 4 KiB blocks" in text
+    assert "200 of 200 writes wait for that; a write has 512 B on average" in text
     assert "200 requests read 800 KiB, to write 100 KiB" in text
     assert "blocks of /data/file first" in found.summary
-    assert "write whole blocks" in found.remedies[0]
+    assert "Write whole, aligned blocks" in found.remedies[0]
     assert found.gain == pytest.approx(found.share)
 
 
 @pytest.mark.parametrize("call", ["write", "writev", "pwritev2"])
 def test_every_call_that_writes(judged: Judge, call: str) -> None:
-    assert f"waits in {call} for" in chain(the(judged, writer(call)))
+    assert f"is spent in {call}, waiting" in chain(the(judged, writer(call)))
 
 
 def test_several_files(judged: Judge) -> None:
@@ -57,7 +57,7 @@ def test_what_was_not_recorded_is_not_said(judged: Judge) -> None:
         story.tables.pop(table, None)
     found = finding(judged(story), "partial-writes")
     assert found is not None
-    assert "requests read" not in chain(found) and "writes wait so" not in chain(found)
+    assert "requests read" not in chain(found) and "writes wait for that" not in chain(found)
     assert "blocks of its file first" in found.summary
 
 
@@ -93,4 +93,4 @@ def test_a_server_is_not_run_again(judged: Judge) -> None:
     story = writer()
     story.mode = "attach"
     found = the(judged, story)
-    assert not set(found.remedies) & CAUSE.by_again
+    assert not any(RUN_AGAIN.do in one for one in found.remedies)

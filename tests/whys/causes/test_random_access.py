@@ -45,9 +45,9 @@ def test_beside_page_faults_it_claims_what_the_calls_wait(judged: Judge) -> None
     assert verdict.budget.elapsed("waiting to read") > 0.8
     found = finding(verdict, "random-access")
     assert found is not None and 0.4 < found.share < 0.5
-    assert f"{found.share:.0%} of the time waits for I/O in calls".replace("%", " %", 1) in "".join(
-        link.statement for link in found.chain
-    )
+    assert f"{found.share:.0%} of the time is spent waiting for I/O in calls".replace(
+        "%", " %", 1
+    ) in "".join(link.statement for link in found.chain)
 
 
 def test_not_where_jumps_are_free(judged: Judge) -> None:

@@ -62,7 +62,9 @@ def test_beside_page_faults_it_claims_what_the_calls_wait(judged: Judge) -> None
     found = finding(verdict, "readahead-poor")
     waiting = verdict.budget.elapsed("waiting to read")
     assert found is not None and 0.1 < found.share < 0.7 * waiting
-    assert any("of the time waits to read in calls" in link.statement for link in found.chain)
+    assert any(
+        "of the time is spent waiting to read in calls" in link.statement for link in found.chain
+    )
 
 
 def test_not_when_the_pages_are_used(judged: Judge) -> None:

@@ -19,9 +19,9 @@ def test_many_small_files(judged: Judge) -> None:
     story.commits(400, 4 * MS).passes_of_writeback(400, 400, 16, "fsync")
     found = leads(judged(story), "sync-storm", 0.85)
     text = chain(found)
-    assert "400 sync calls: sda writes 64 KiB for each" in text
+    assert "sda writes 64 KiB per sync" in text
     assert "400 cache flushes" in text
-    assert "400 writeback passes over 400 inodes: 1.0 inodes a pass, 16.0 pages of each" in text
+    assert "400 writeback passes over 400 inodes: 1.0 inodes per pass, 16.0 pages of each" in text
     assert ["larger files" in one for one in found.remedies].count(True) == 1
     assert "larger files" in found.remedies[0]
 
@@ -41,7 +41,7 @@ def test_passes_of_a_worker_that_follow_each_other_are_one(judged: Judge) -> Non
             pages_written=16,
         )
     text = chain(leads(judged(story), "sync-storm", 0.85))
-    assert "10 writeback passes over 400 inodes: 40.0 inodes a pass, 16.0 pages of each" in text
+    assert "10 writeback passes over 400 inodes: 40.0 inodes per pass, 16.0 pages of each" in text
 
 
 def test_transactions_where_the_journal_is_the_cost(judged: Judge) -> None:
@@ -108,7 +108,7 @@ def test_what_is_written_to_mapped_memory_is_no_write_of_a_call(judged: Judge) -
     parts = {"cpu_ns": 1_000, "runnable_ns": 0, "blocked_ns": 0, "sleeping_ns": 0}
     story.call(START, "write", parts, tid=10, ino=FILE, offset=0, bytes_=7)
     text = " ".join(link.statement for one in judged(story).findings for link in one.chain)
-    assert "180 sync calls: sda writes" in text and "the command writes" not in text
+    assert "sda writes 12 KiB per sync" in text and " itself 7 B" not in text
 
 
 def quick_disk(cpu: int, service: int = 500_000) -> Story:
@@ -122,7 +122,7 @@ def quick_disk(cpu: int, service: int = 500_000) -> Story:
 def test_what_the_calls_compute_goes_with_them(judged: Judge) -> None:
     verdict = judged(quick_disk(cpu=400_000))
     found = leads(verdict, "sync-storm", 0.49, 0.51)
-    assert "20 % is on a CPU in these calls" in chain(found)
+    assert "20 % of the time is CPU time in these calls" in chain(found)
     assert "transaction" in found.remedies[0]
     # The program's own work is not theirs.
     assert finding(verdict, "cpu-serial").share == pytest.approx(0.25, abs=0.02)
@@ -187,4 +187,4 @@ def test_a_file_is_kept_open_where_it_is_opened_again(
     found = leads(
         judged(story.requests(400, op="write", bytes_=4 * KIB, service=8 * MS)), "sync-storm", 0.85
     )
-    assert found.remedies[0].startswith("keep the file open") is told
+    assert found.remedies[0].startswith("Keep the file open") is told

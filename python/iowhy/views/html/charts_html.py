@@ -33,10 +33,21 @@ def charts_section(drawn: Sequence[Drawn]) -> Markup:
         NOSCRIPT,
         chosen_time(),
         lines(*figures),
-        # Behind the others, a line each: of a pasted text most are missing.
-        lines(*(_missing(one) for one in own if one.missing is not None)),
+        _all_missing([one for one in own if one.missing is not None]),
         id="charts",
     )
+
+
+def _all_missing(absent: Sequence[Drawn]) -> Markup:
+    """Behind the others and folded, a line each: of a pasted text most are missing."""
+    if not absent:
+        return Markup("")
+    count = (
+        f"{len(absent)} charts have no data here"
+        if len(absent) > 1
+        else "One chart has no data here"
+    )
+    return element("details", element("summary", count), lines(*map(_missing, absent)))
 
 
 def _missing(one: Drawn) -> Markup:

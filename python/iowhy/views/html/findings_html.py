@@ -1,25 +1,39 @@
 """The findings of a verdict: each link of its chain leads to the chart or table that shows it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from iowhy import units
+from iowhy.charts import Drawn
 from iowhy.overview import Overview
 from iowhy.recordings.experiments import Tested
+from iowhy.views.html.charts_html import figure
 from iowhy.views.html.markup import Markup, Say, element, joined, lines
 from iowhy.whys.chain import capital
 from iowhy.whys.finding import Finding, Link
 
 
-def findings_section(overview: Overview, targets: Mapping[str, str], say: Say) -> Markup:
-    """All findings; `targets` are anchors by the report that they show."""
+def findings_section(
+    overview: Overview, targets: Mapping[str, str], say: Say, proof: Sequence[Drawn] = ()
+) -> Markup:
+    """The first finding with `proof`, the charts that show it; others fold. `targets` are anchors by the report that they show."""
     findings = overview.verdict.findings
     if not findings:
         return Markup("")
-    made = [
+    first, *others = (
         _finding(number, one, overview.tested.get(one.cause), targets, say)
         for number, one in enumerate(findings, 1)
+    )
+    folded = [
+        element("details", element("summary", _summary(one)), made)
+        for one, made in zip(findings[1:], others, strict=True)
     ]
-    return element("section", element("h2", "Why"), lines(*made), id="why")
+    figures = [figure(one) for one in proof]
+    return element("section", element("h2", "Why"), first, lines(*figures, *folded), id="why")
+
+
+def _summary(one: Finding) -> str:
+    gain = "" if one.healthy else f", could save up to {units.percent(one.gain)}"
+    return f"{one.title} ({one.cause}): {units.percent(one.share)} of {one.share_of}{gain}"
 
 
 def _finding(
@@ -36,19 +50,24 @@ def _finding(
         element(
             "p",
             element("b", units.percent(one.share)),
-            f" of {one.share_of} · confidence {units.percent(sure)}",
+            f" of {one.share_of} · {units.percent(sure)} sure",
             class_="share",
         ),
         element("ol", *(_link(link, targets, say) for link in one.chain), class_="chain"),
     ]
-    if not one.healthy:
-        gain = capital(f"{one.to_gain}: {one.gain_condition}")
+    if not one.healthy and one.gain:
+        gain = f"Could save up to {units.percent(one.gain)} of {one.share_of}: {one.gain_condition}"
         parts.append(element("p", say(gain), class_="gain"))
     parts += [element("p", f"But {say(text)}", class_="against") for text in one.against]
-    parts += [element("p", f"Less sure: {say(text)}", class_="hint") for text in one.lowered_by]
+    if one.also_fits:
+        also = " and ".join(one.also_fits)
+        parts.append(element("p", f"It explains what points to {also}, too.", class_="hint"))
+    parts += [
+        element("p", f"Less sure because {say(text)}", class_="hint") for text in one.lowered_by
+    ]
     if one.remedies:
         remedies = (element("li", with_commands(say(text))) for text in one.remedies)
-        parts.append(element("p", element("b", "What to do, the cheapest first")))
+        parts.append(element("p", element("b", "What helps, cheapest first")))
         parts.append(element("ul", *remedies, class_="remedies"))
     if proven is not None:
         said = f"{proven.outcome} by an experiment: {proven.because}"

@@ -1,4 +1,4 @@
-"""The page of a recording: the answer, its findings with what shows them, the budget, charts, tables, what is unknown."""
+"""The page of a recording: the answer and its picture, why with what shows it, the time, charts, tables, what is not known, the recording."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -11,13 +11,26 @@ from iowhy.invocation import joined, typed
 from iowhy.overview import Overview
 from iowhy.recordings import Manifest
 from iowhy.reports import Report, find
-from iowhy.views import verdict_page
+from iowhy.views import limits
 from iowhy.views.html import charts_html
+from iowhy.views.html.answer_html import answer_section
 from iowhy.views.html.budget_html import budget_section
-from iowhy.views.html.findings_html import findings_section, with_commands
+from iowhy.views.html.findings_html import findings_section
 from iowhy.views.html.markup import Markup, Say, element, lines
 from iowhy.views.html.tables_html import report_table
 from iowhy.views.html.whole_page import whole_page
+
+#: Charts at the first finding.
+PROOF = 2
+#: What people look for, by the report that answers it.
+_QUESTIONS = {
+    "files": "Which file",
+    "callers": "Whose code",
+    "syscalls": "Which call",
+    "devices": "Which device",
+    "suffers": "Who suffers",
+    "processes": "Which process",
+}
 
 
 class Shown(Struct, frozen=True):
@@ -50,13 +63,16 @@ def recording_page(
     figures = [one for one in drawn if one.rows and one.chart.draws not in NARROWED]
     for one in figures:
         targets.setdefault(one.chart.report, f"chart-{one.chart.name}")
+    proof = _proof(overview, figures)
     body = [
         Markup('<a class="skip" href="#answer">To the answer</a>'),
-        _head(overview, name, say, redacted),
+        element("p", element("b", "iowhy"), f" · {name}", class_="name"),
+        answer_section(overview, limits.went_wrong(overview), say),
+        _contents(overview, tables),
         Markup("<main>"),
-        findings_section(overview, targets, say),
+        findings_section(overview, targets, say, proof),
         budget_section(overview, charts_html.narrowing(shown, find("budget"))),
-        charts_html.charts_section(drawn),
+        charts_html.charts_section([one for one in drawn if one not in proof]),
         element(
             "section",
             element("h2", "Tables"),
@@ -76,21 +92,45 @@ def recording_page(
             id="tables",
         ),
         _unknown(overview, say),
+        _recording(overview, say, redacted),
         Markup("</main>"),
         _foot(place),
     ]
     return whole_page(f"{name}: why is it slow?", body, charts_html.page_data(shown, overview, say))
 
 
-def _head(overview: Overview, name: str, say: Say, redacted: bool) -> Markup:
-    manifest = overview.recording.manifest
-    facts = [(label, say(text)) for label, text in _facts(manifest, overview)]
-    wrong = verdict_page.went_wrong(overview)
+def _proof(overview: Overview, figures: Sequence[Drawn]) -> list[Drawn]:
+    """The charts that show the first finding: those of the reports that its facts come from."""
+    found = overview.verdict.findings
+    reports = [link.report for link in found[0].chain] if found else []
+    shown = [one for one in figures if one.missing is None and one.chart.report in reports]
+    shown.sort(key=lambda one: reports.index(one.chart.report))
+    return shown[:PROOF]
+
+
+def _contents(overview: Overview, tables: Sequence[Shown]) -> Markup:
+    """Where to look for what, as links; only what is there."""
+    there = {one.report.name for one in tables}
+    links = [
+        ("#why", "Why") if overview.verdict.findings else None,
+        ("#report-budget", "Where the time went") if overview.verdict.budget.known else None,
+        ("#charts", "When"),
+        *((f"#report-{name}", words) for name, words in _QUESTIONS.items() if name in there),
+        ("#tables", "All tables"),
+        ("#recording", "Recording"),
+    ]
     return element(
-        "header",
-        element("p", element("b", "iowhy"), f" · {name}", class_="name"),
-        element("h1", with_commands(say(overview.verdict.answer)), id="answer", tabindex=-1),
-        *(element("p", say(one), class_="warning") for one in wrong),
+        "nav",
+        *(element("a", one[1], href=one[0]) for one in links if one is not None),
+        aria_label="On this page",
+    )
+
+
+def _recording(overview: Overview, say: Say, redacted: bool) -> Markup:
+    facts = [(label, say(text)) for label, text in _facts(overview.recording.manifest, overview)]
+    return element(
+        "section",
+        element("h2", "Recording"),
         element(
             "dl",
             *(element("div", element("dt", label), element("dd", text)) for label, text in facts),
@@ -103,6 +143,7 @@ def _head(overview: Overview, name: str, say: Say, redacted: bool) -> Markup:
         )
         if redacted
         else "",
+        id="recording",
     )
 
 
@@ -152,7 +193,7 @@ def _began(manifest: Manifest) -> str:
 def _unknown(overview: Overview, say: Say) -> Markup:
     parts = [
         lines(element("h3", title), element("ul", *(element("li", say(text)) for text in texts)))
-        for title, texts in verdict_page.limits(overview)
+        for title, texts in limits.limits(overview)
     ]
     if not parts:
         return Markup("")

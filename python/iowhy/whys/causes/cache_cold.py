@@ -1,4 +1,4 @@
-"""Pages are read for the first time."""
+"""Data is read for the first time: it is not in memory yet."""
 
 from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
@@ -6,26 +6,27 @@ from iowhy.whys.chain import chain_of, count, duration, link, percent, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.in_order import JUMPS_MIN, ways
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
+from iowhy.whys.remedy import Remedy
 
 PAGES_MIN = 32
 THROUGH_CACHE = 0.5
 FIRST_TIME = 0.5
-# A file of less than this of the pages is one among many.
+# A file with a smaller share is one among many.
 MOST = 0.2
-# Of larger requests the bytes cost more than the way, and with more under way at once the device chooses it.
+# Larger requests cost more for their bytes than for the seek; with more in flight the device picks the order.
 SMALL_BYTES = 256 * 1024
 DEPTH = 4.0
 
 
 def find(facts: Facts) -> Candidate | None:
-    """Reads that go through the page cache and find nothing there yet."""
+    """Reads that go through the page cache and do not find their data there yet."""
     cache, requests = facts.cache, facts.requests
     reading = facts.budget.elapsed(classes.READ)
     if not cache.known or not cache.added or cache.added < PAGES_MIN or reading < thresholds.LISTED:
         return None
     if facts.run.pasted:
         return None
-    # Unknown, all of them may be: that lowers the confidence, and is not said as a number.
+    # If unknown, all of them may be: that lowers the confidence, and no number is given.
     first = 1.0 if cache.reread_share is None else 1 - cache.reread_share
     # Of the waiting: a page costs what reading its file costs.
     part = first if cache.reread_cost is None else 1 - cache.reread_cost
@@ -39,7 +40,7 @@ def find(facts: Facts) -> Candidate | None:
     return Candidate(
         claims=(Claim(frozenset({classes.READ}), fraction=part),),
         chain=chain_of(
-            links.in_calls(facts, frozenset({classes.READ}), "waits to read"),
+            links.in_calls(facts, frozenset({classes.READ}), "is spent waiting for reads"),
             link(
                 f"{count(cache.added)} pages ({size(cache.added * facts.page_bytes)}) were not in the page "
                 "cache",
@@ -50,7 +51,7 @@ def find(facts: Facts) -> Candidate | None:
             None
             if cache.reread_share is None
             else link(
-                f"{percent(first)} of them were read for the first time in this recording",
+                f"{percent(first)} of these pages were read for the first time in this recording",
                 first,
                 "share",
                 "cache",
@@ -59,12 +60,12 @@ def find(facts: Facts) -> Candidate | None:
             *way,
             links.device_load(facts),
         ),
-        summary="reads data that are not in memory yet",
-        saving=saving.all_of_it("when the data are in memory") if fits else saving.half("bytes"),
+        summary=f"reading {size(cache.added * facts.page_bytes)} that was not in memory yet",
+        saving=saving.all_of_it("if all data is in memory") if fits else saving.half("bytes"),
         by_order=_by_order(facts) if way else _NOTHING,
         remedies=_remedies(facts) if fits else _TOO_LARGE,
         needs=("page_cache", "waits"),
-        lowered_by=("whether pages had been read before this recording is not known",)
+        lowered_by=("it is not known whether these pages had been read before this recording",)
         if cache.refaults is None
         else (),
         confidence=0.85,
@@ -72,19 +73,20 @@ def find(facts: Facts) -> Candidate | None:
 
 
 def _heaviest(facts: Facts) -> Link | None:
-    """The file whose reads take most of the time that reads take; where that is not known, the one with most pages."""
+    """The file that takes most of the time in reads; if that is not known, the one with most pages."""
     cache = facts.cache
     path, share, report = cache.costliest_path, cache.costliest_share, "files"
-    words = "of the time that reads take is for"
+    verb, whole = "takes", "the time in reads"
     if share is None:
-        path, share, report, words = cache.top_path, cache.top_share, "cache", "of them are of"
+        path, share, report = cache.top_path, cache.top_share, "cache"
+        verb, whole = "has", "these pages"
     if path is None or share is None or share < MOST:
         return None
-    return link(f"{percent(share)} {words} {path}", share, "share", report)
+    return link(f"{path} {verb} {percent(share)} of {whole}", share, "share", report)
 
 
 def _the_way(facts: Facts) -> tuple[Link | None, ...]:
-    """What makes few bytes take long: requests that jump, on a device where the way costs."""
+    """Why few bytes take long: requests that jump, on a device that seeks."""
     requests = facts.requests
     service, depth = requests.mean_service_ns, requests.own_depth
     if requests.jump_share is None or requests.jump_share < thresholds.JUMPS:
@@ -100,74 +102,85 @@ def _the_way(facts: Facts) -> tuple[Link | None, ...]:
 
 
 def _by_order(facts: Facts) -> Saving:
-    """In order each file still takes a request, and some of the way to it: as the quickest of this run have."""
+    """In disk order each file still takes a request and a short seek: as long as the quickest of this run."""
     found = ways(facts.relations, facts.requests)
     if found is None:
         return saving.all_but_moving(
-            facts, (classes.READ,), facts.requests.read_bytes, "if it is read as it lies"
+            facts, (classes.READ,), facts.requests.read_bytes, "if it is read in disk order"
         )
     return Saving(
         found.part,
-        "in the order in which it lies, if every request is as quick then as the quickest tenth: "
-        f"{duration(found.quickest_ns)} in the place of {duration(found.mean_ns)}",
+        "if every request is as quick as the quickest tenth: "
+        f"{duration(found.quickest_ns)} instead of {duration(found.mean_ns)}",
     )
 
 
-def _remedies(facts: Facts) -> tuple[str, ...]:
-    """What was moved away or removed is not read by a second run."""
+def _remedies(facts: Facts) -> tuple[Remedy, ...]:
+    """A second run does not read what this one removed or moved away."""
     return (*evidence.warmed(facts, gone=facts.inputs_gone), _AHEAD, _FEWER)
 
 
-# Where the way costs nothing, its order does not.
-_NOTHING = Saving(0.0, "the way to the data takes no time")
-_AHEAD = "read ahead of the need (vmtouch, posix_fadvise WILLNEED, a larger readahead)"
-_FEWER = "read fewer bytes (a smaller format, an index)"
+# If seeks cost nothing, their order does not matter.
+_NOTHING = Saving(0.0, "the order of reads costs no time here")
+_AHEAD = Remedy(
+    "Raise the device's readahead (`blockdev --setra`), or prefetch with POSIX_FADV_WILLNEED",
+    risk="it also reads data that nobody needs",
+)
+_FEWER = Remedy(
+    "Read fewer bytes (a smaller format, an index)",
+    risk="the program and its data must change",
+    for_authors=True,
+)
 
-#: A second run finds nothing either: what it reads first is evicted by what it reads last.
+#: A second run does not help: what it reads last evicts what it reads first.
 _TOO_LARGE = (
-    "read fewer bytes (a smaller format, an index): they do not all fit into memory",
-    "read ahead of the need (posix_fadvise WILLNEED, a larger readahead)",
-    "use a machine with more memory, or raise the limit: then a second run finds the data there",
+    Remedy(
+        "Read fewer bytes than fit into memory (a smaller format, an index)",
+        risk="the program and its data must change",
+    ),
+    _AHEAD,
+    Remedy(
+        "Give it memory for all of the data (a larger limit or machine), so that later runs find it there",
+        risk="memory that others may lack",
+    ),
 )
 
 CAUSE = Cause(
     name="cache-cold",
-    title="The cache is cold",
+    title="Reads of data that is not in memory yet",
     meaning=(
-        "The command waits for data that no one has read since they were last evicted. It is the "
-        "price of the first visit, and paid once, if there is a second one."
+        "The program waits for data that nobody has read since it was last evicted. That is the "
+        "price of a first read: a second one finds the data in memory."
     ),
     measured=(
-        "Pages added to the cache by the command's reads and faults, less those that had been there "
-        "before in the recording; the time waiting to read."
+        "Pages that the program's reads and page faults add to the page cache, without those that had been "
+        "there earlier in the recording; the time spent waiting for reads."
     ),
     thresholds=(
         Threshold(
-            "median request for the way to be said, at most", SMALL_BYTES, "bytes",
-            "of larger ones the bytes cost more than the way to them",
+            "median request for seeks to be mentioned, at most", SMALL_BYTES, "bytes",
+            "larger requests cost more for their bytes than for the seek",
         ),
         Threshold(
-            "requests under way for the way to be said, below", DEPTH, "requests",
-            "with more at once the device chooses the way",
+            "requests in flight for seeks to be mentioned, below", DEPTH, "requests",
+            "with more in flight the device picks the order",
         ),
         Threshold(
-            "reads that jump for what their order can gain, at least", JUMPS_MIN, "requests",
-            "of fewer the quickest tenth is chance",
+            "reads that jump for what their order could save, at least", JUMPS_MIN, "requests",
+            "among fewer the quickest tenth is chance",
         ),
-        Threshold("pages read, at least", PAGES_MIN, "pages", "fewer are a program's own start, and take some ten requests"),
+        Threshold("pages read, at least", PAGES_MIN, "pages", "fewer are the start of a program, which takes about ten requests"),
         Threshold(
-            "of the pages, read for the first time", FIRST_TIME, "share",
-            "else reading again is the larger part (cache-thrash)",
+            "share of the pages read for the first time, at least", FIRST_TIME, "share",
+            "else re-reading is the larger part (cache-thrash)",
         ),
         Threshold(
-            "of the bytes read, through the page cache", THROUGH_CACHE, "share",
-            "direct I/O has no cache to be cold",
+            "share of the bytes read through the page cache, at least", THROUGH_CACHE, "share",
+            "direct I/O bypasses the cache",
         ),
     ),
-    fooled_by=("a benchmark that drops caches on purpose: then it is what was asked for",),
+    fooled_by=("a benchmark that drops the cache on purpose: then this is what it measures",),
     remedies=(evidence.RUN_AGAIN, _AHEAD, _FEWER),
-    for_authors=frozenset({_FEWER}),
-    by_again=frozenset({evidence.RUN_AGAIN}),
     experiment="cache-warm",
     find=find,
     unseen_without=("page_cache",),

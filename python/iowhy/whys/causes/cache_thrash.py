@@ -1,4 +1,4 @@
-"""Pages are read again that were in the cache before: what is used does not fit."""
+"""Pages are re-read that had been in the cache: what is used does not fit."""
 
 from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
@@ -7,6 +7,7 @@ from iowhy.whys.facts import Facts
 from iowhy.whys.facts.cache import Cache
 from iowhy.whys.facts.evictors import Evictor, Kind
 from iowhy.whys.finding import Candidate, Claim, Link
+from iowhy.whys.remedy import Remedy
 from iowhy.whys.settle import matches
 
 REREAD = 0.3
@@ -15,46 +16,88 @@ HIT_RATIO = 0.9
 CACHE_FULL = 0.05
 GROWS = 0.5
 FAR_BELOW = 0.1
-# Of the pages that went, from which one reason stands for all of them.
+# From this share of the evicted pages on, one reason stands for all of them.
 MOST = 0.5
 
-# Of what is asked for, found in memory: with less than that nothing is left for a smaller cache to take.
+# Hit ratio, below which a smaller cache could not lose anything more.
 HITS_TO_LOSE = 0.2
 
-# Pages went without want of memory: more of it, or smaller parts, would not keep them.
+# Pages were evicted without a shortage of memory: more of it, or smaller parts, would not keep them.
 _NOT_FOR_WANT = frozenset({Kind.DAMON, Kind.GIVEN_UP, Kind.DROPPED})
 
-_PARTS = "do all steps on one part before the next, with parts that fit"
-_LIMIT = "raise the memory limit of its control group"
-_MEMORY = "use a machine with more memory"
-_EITHER = "raise the memory limit, or use a machine with more memory"
-_PAST_IT = "read with O_DIRECT what will not be used again, so that it evicts nothing"
+_PARTS_RISK = "the program must change; a part that still does not fit gains nothing"
+_PARTS = Remedy(
+    "Work in parts that fit into memory: all steps on one part, then the next", risk=_PARTS_RISK
+)
+RAISE_LIMIT = Remedy(
+    "Raise the memory limit of its control group (memory.max)",
+    risk="it takes that memory from others",
+)
+MORE_MEMORY = Remedy("Use a machine with more memory", risk="it costs more")
+_EITHER = Remedy(
+    "Raise the memory limit, or use a machine with more memory",
+    risk="it takes that memory from others, or costs more",
+)
+_PAST_IT = Remedy(
+    "Read data that is used only once with O_DIRECT, so that it evicts nothing",
+    risk="these reads wait for the device, without readahead",
+    for_authors=True,
+)
+_OWN_MEMORY = Remedy(
+    "Keep data that is used repeatedly in the program's own memory",
+    risk="others cannot use that memory, and it can be swapped out",
+)
 
 _REMEDIES = {
     Kind.DAMON: (
-        "turn DAMON's proactive reclaim off, or give it what may stay (/sys/kernel/mm/damon/admin, damon_reclaim)",
-        "keep what is used over again in the program's own memory",
-        "touch it more often than DAMON's age for cold pages",
+        Remedy(
+            "Turn DAMON's proactive reclaim off (`echo N > /sys/module/damon_reclaim/parameters/enabled`, "
+            "or in /sys/kernel/mm/damon/admin)",
+            risk="idle memory of other programs stays in use",
+        ),
+        _OWN_MEMORY,
+        Remedy(
+            "Touch the data more often than DAMON's age for cold pages", risk="it takes CPU time"
+        ),
     ),
     Kind.DROPPED: (
-        "have that program drop nothing that others use: no drop_caches, POSIX_FADV_DONTNEED only on files of its own",
-        "keep what is used over again in the program's own memory",
-        "lock the file in memory (vmtouch -l, mlock)",
+        Remedy(
+            "Stop that program from dropping pages that others use (drop_caches, POSIX_FADV_DONTNEED)",
+            risk="its own pages stay in the cache, too",
+        ),
+        _OWN_MEMORY,
+        Remedy(
+            "Lock the file in memory (`vmtouch -l`, mlock)",
+            risk="it takes that memory from all others",
+        ),
     ),
     Kind.GIVEN_UP: (
-        "give up pages (POSIX_FADV_DONTNEED) only after their last use, and do not mix direct and buffered I/O on a file",
-        "keep what is used over again in the program's own memory",
+        Remedy(
+            "Drop pages (POSIX_FADV_DONTNEED) only after their last use, and do not mix direct and buffered I/O on a file",
+            risk="the pages take memory for longer",
+        ),
+        _OWN_MEMORY,
     ),
     Kind.OTHERS_NEED: (
-        "give the command memory that others cannot take (memory.low, memory.min of its control group), or the others a limit",
+        Remedy(
+            "Protect its memory (memory.low or memory.min of its control group), or limit the others (memory.high)",
+            risk="the others run short of memory instead",
+        ),
         _PARTS,
-        _MEMORY,
+        MORE_MEMORY,
     ),
+}
+
+#: What was re-read, by who evicted it without a shortage of memory.
+_EVICTED_BY = {
+    Kind.DAMON: "data that DAMON evicted though memory was left",
+    Kind.GIVEN_UP: "data that it had dropped from the page cache itself",
+    Kind.DROPPED: "data that another program dropped from the page cache",
 }
 
 
 def find(facts: Facts) -> Candidate | None:
-    """Read again what had been read, since it was evicted in between."""
+    """Data is re-read, because it was evicted in between."""
     cache = facts.cache
     if facts.budget.basis == "machine" or (facts.run.pasted and cache.refaults is None):
         return _pasted(facts)
@@ -71,10 +114,10 @@ def find(facts: Facts) -> Candidate | None:
     if used is not None and used < PAGES_MIN * facts.page_bytes:
         return None
     if evictor is None and used is not None and room and used < FAR_BELOW * room:
-        # It would have fitted many times over: the pages were given up, not pushed out.
+        # It would have fitted many times over: the pages were given up, not evicted for others.
         return None
     if room is not None and room > 2 * max(used or 0.0, cache.added * facts.page_bytes):
-        # Twice what was read would have fitted: something else evicts, a limit that is not known.
+        # Twice what was read would have fitted: something else evicts, perhaps an unknown limit.
         room = None
     computing = _computing(facts, again)
     on_cpu = sum(
@@ -93,34 +136,38 @@ def find(facts: Facts) -> Candidate | None:
             *computing,
         ),
         chain=_chain(facts, again, used, room, on_cpu),
-        summary=(
-            "reads again what had been read: the data do not fit into "
-            + ("the page cache" if room is None else f"{size(room)} of page cache")
-            if for_want
-            else f"reads again what had been in the page cache: {_in_words(evictor)}"
-        ),
+        summary=_summary(used, room, None if for_want else evictor),
         saving=saving.all_of_it("if nothing is read twice"),
-        remedy=(
-            None
-            if room is None or not for_want
-            else f"work on one part at a time, all steps on each part of at most {size(room * 0.5)}"
+        remedies=_remedies(
+            evictor,
+            limited=limited,
+            part_bytes=None if room is None or not for_want else room * 0.5,
         ),
-        remedies=_remedies(evictor, limited=limited),
         provable=limited or _can_lose(cache),
         experiment=None if limited else "memory-limit",
         needs=("page_cache",),
     )
 
 
+def _summary(used: float | None, room: float | None, evictor: Evictor | None) -> str:
+    """What was re-read and why; `evictor` is who evicted it without a shortage of memory."""
+    if evictor is not None:
+        return f"re-reading {_EVICTED_BY[evictor.kind]}"
+    if room is None:
+        return "re-reading data that does not fit into the page cache"
+    much = "data" if used is None or used <= room else f"{size(used)} of data"
+    return f"re-reading {much} that does not fit into {size(room)} of page cache"
+
+
 def _computing(facts: Facts, again: float) -> tuple[Claim, ...]:
-    """What misses take of a CPU beyond what hits do, which goes with the waiting: in the calls, and to make room for the pages."""
+    """The CPU time of misses beyond that of hits: in the calls, and to free memory for the pages."""
     in_calls, missing = facts.budget.reason_ns(classes.KERNEL, classes.FILE_CALLS), facts.missing
     claims = []
     if in_calls and missing is not None:
         part = min(1.0, missing.cpu_ns / in_calls)
         claims.append((classes.FILE_CALLS, part))
     if not evidence.reclaim_cpu(facts):
-        # Of what is swapped it is memory-pressure's.
+        # With swapping it is memory-pressure's.
         claims.append((classes.RECLAIM, again))
     return tuple(
         Claim(frozenset({classes.KERNEL}), reasons=frozenset({reason}), fraction=part, follows=True)
@@ -129,54 +176,63 @@ def _computing(facts: Facts, again: float) -> tuple[Claim, ...]:
 
 
 def _again_on_cpu(facts: Facts, on_cpu: float) -> Link | None:
-    """What of the time on a CPU is for the misses, where that is worth a word."""
+    """The CPU time of misses, if it is worth a word."""
     missing = facts.missing
     if on_cpu < thresholds.LISTED or missing is None or not missing.calls:
         return None
     return link(
-        f"{percent(on_cpu)} of the time is on a CPU to read them again: such a call takes "
-        f"{duration(missing.cpu_ns / missing.calls)} more of it than one that finds the same in the cache",
+        f"{percent(on_cpu)} of the time is CPU time for re-reading: a miss takes "
+        f"{duration(missing.cpu_ns / missing.calls)} more than a hit",
         on_cpu,
         "share",
         "kernel-time",
     )
 
 
-def _remedies(evictor: Evictor | None, *, limited: bool) -> tuple[str, ...]:
-    """What helps against who took the pages; a limit is raised where there is one."""
-    if evictor is not None and evictor.kind in _REMEDIES:
-        return _REMEDIES[evictor.kind]
-    return (_PARTS, _LIMIT if limited else _MEMORY, _PAST_IT)
+def _remedies(
+    evictor: Evictor | None, *, limited: bool, part_bytes: float | None
+) -> tuple[Remedy, ...]:
+    """What helps against who evicted the pages, parts of a known size first; a limit is raised only if there is one."""
+    known = () if evictor is None else _REMEDIES.get(evictor.kind, ())
+    found = known or (_PARTS, RAISE_LIMIT if limited else MORE_MEMORY, _PAST_IT)
+    return found if part_bytes is None else _in_parts(part_bytes, found)
+
+
+def _in_parts(part_bytes: float, others: tuple[Remedy, ...]) -> tuple[Remedy, ...]:
+    """Parts of a known size first, which replace those of an unknown one."""
+    sized = Remedy(
+        f"Work in parts of at most {size(part_bytes)}: all steps on one part, then the next",
+        risk=_PARTS_RISK,
+    )
+    return (sized, *(one for one in others if one != _PARTS))
 
 
 def _can_lose(cache: Cache) -> bool:
-    """Whether less memory would show: a command that misses every page already misses no more."""
+    """Whether less memory would show: who misses every page already cannot miss more."""
     return cache.hit_ratio is not None and cache.hit_ratio >= HITS_TO_LOSE
 
 
 def _most(facts: Facts) -> Evictor | None:
-    """Who took most of the pages that went; None where that is nobody, or not known."""
+    """Who evicted most of the pages; None if nobody did, or it is not known."""
     largest = facts.evictors[0] if facts.evictors else None
     return largest if largest is not None and largest.share >= MOST else None
 
 
-def _in_words(evictor: Evictor | None) -> str:
-    """Who it was, with the process where that is another one."""
-    if evictor is None:
-        return ""
+def _in_words(evictor: Evictor) -> str:
+    """Who it was, with the process if it is another one."""
     if evictor.kind in (Kind.DROPPED, Kind.OTHERS_NEED, Kind.DAMON, Kind.KSWAPD) and evictor.by:
         return f"{evictor.kind.value}; most by {evictor.by.who()}"
     return evictor.kind.value
 
 
 def _evicted(facts: Facts) -> Link | None:
-    """Why the pages went that had been there."""
+    """Why the pages were evicted."""
     largest = _most(facts)
     if largest is None:
         return None
     return link(
-        f"{percent(largest.share)} of the {count(sum(one.pages for one in facts.evictors))} pages of what was read again "
-        f"that left the cache went for one reason: {_in_words(largest)}",
+        f"{percent(largest.share)} of the {count(sum(one.pages for one in facts.evictors))} pages evicted from "
+        f"re-read files have one reason: {_in_words(largest)}",
         largest.share,
         "share",
         "evictions",
@@ -184,34 +240,33 @@ def _evicted(facts: Facts) -> Link | None:
 
 
 def _read_again(cache: Cache) -> float | None:
-    """Of the pages that were read, the share that had been read before."""
+    """The share of the pages read that had been read before."""
     if cache.reread_share is not None:
         return cache.reread_share
     if cache.top_times_read is None or cache.top_times_read <= 1 or cache.top_share is None:
         return None
-    # Where refaults are not counted: the file that was read most is read over and over.
+    # If refaults are not counted: the file that was read most is read again and again.
     return (1 - 1 / cache.top_times_read) * cache.top_share
 
 
 def _chain(
     facts: Facts, again: float, used: float | None, room: float | None, on_cpu: float
 ) -> tuple[Link, ...]:
-    """How much was read again, pass by pass, and what would have to fit into what room."""
+    """How much was re-read, pass by pass, and what would have to fit into what room."""
     cache = facts.cache
     passes = " · ".join(percent(ratio) for ratio in cache.passes)
     return chain_of(
-        links.in_calls(facts, frozenset({classes.READ}), "waits to read"),
+        links.in_calls(facts, frozenset({classes.READ}), "is spent waiting for reads"),
         None
         if cache.hit_ratio is None
         else link(
-            f"the page cache answers {percent(cache.hit_ratio)} of what is asked for",
+            f"the page cache had {percent(cache.hit_ratio)} of the pages asked for",
             cache.hit_ratio,
             "share",
             "cache",
         ),
         link(
-            f"{percent(again)} of the {count(cache.added)} pages that were read had been in the "
-            "cache before",
+            f"{percent(again)} of the {count(cache.added)} pages read had been in the cache before",
             again,
             "share",
             "cache",
@@ -220,7 +275,7 @@ def _chain(
         None
         if cache.top_times_read is None
         else link(
-            f"{cache.top_path or 'one file'} of {size(cache.top_bytes)} was read "
+            f"{cache.top_path or 'one file'} ({size(cache.top_bytes)}) was read "
             f"{cache.top_times_read:.1f} times over",
             cache.top_times_read,
             "times",
@@ -245,7 +300,7 @@ def _chain(
 
 
 def _pasted(facts: Facts) -> Candidate | None:
-    """From other tools' totals: what is asked for is missed, and no memory is left for more."""
+    """From other tools' totals: reads miss the page cache, and no memory is left for more of it."""
     cache, machine = facts.cache, facts.machine
     if not cache.known or cache.hit_ratio is None or not cache.misses:
         return None
@@ -255,7 +310,7 @@ def _pasted(facts: Facts) -> Candidate | None:
     if machine.memory_bytes and machine.free_bytes is not None:
         full = machine.free_bytes <= CACHE_FULL * machine.memory_bytes
     if full is False:
-        # There is memory left, so nothing had to be evicted: these are first reads.
+        # Memory is left, so nothing had to be evicted: these are first reads.
         return None
     grown = machine.cached_growth_bytes
     if full is None and grown is not None and grown >= GROWS * cache.misses * facts.page_bytes:
@@ -263,46 +318,43 @@ def _pasted(facts: Facts) -> Candidate | None:
         return None
     cached = machine.cached_peak_bytes
     lowered = [
-        "one pass over new data looks the same; that a file is read again is not in the text"
+        "one pass over new data looks the same: the text does not show whether a file was read twice"
     ]
     if full is None:
-        lowered.append("how much memory is free is not in the text (free, vmstat)")
+        lowered.append("the text does not show how much memory is free (free, vmstat)")
     return Candidate(
         claims=(Claim(frozenset({classes.READ})),),
         chain=_pasted_chain(facts, cache.hit_ratio, cache.misses),
         summary=(
-            "reads what the page cache could not keep"
-            + ("" if cached is None else f": more than {size(cached)} is used")
+            f"reading {size(cache.misses * facts.page_bytes)} that "
+            + ("the" if cached is None else f"{size(cached)} of")
+            + " page cache could not keep"
         ),
-        saving=saving.all_of_it("if all of it had fitted into memory"),
+        saving=saving.all_of_it("if all of it fits into memory"),
         confidence=0.6 if full is None else 0.8,
         lowered_by=tuple(lowered),
-        remedy=(
-            None
-            if cached is None
-            else f"work on parts that fit {size(cached)}, all steps on one part before the next"
-        ),
+        remedies=() if cached is None else _in_parts(cached, CAUSE.remedies),
         fixed_share=None if facts.budget.known else 1 - cache.hit_ratio,
         share_of="the pages asked for",
     )
 
 
 def _pasted_chain(facts: Facts, hit_ratio: float, misses: float) -> tuple[Link, ...]:
-    """The device's load, what was missed, and the memory that there is."""
+    """The device's load, what was missed, and how much memory there is."""
     cache, machine = facts.cache, facts.machine
     spread = ""
     if cache.worst_hit_ratio is not None and cache.best_hit_ratio is not None:
-        spread = f" (from {percent(cache.worst_hit_ratio)} to {percent(cache.best_hit_ratio)})"
+        spread = f" ({percent(cache.worst_hit_ratio)} to {percent(cache.best_hit_ratio)})"
     return chain_of(
         links.device_load(facts),
         link(
-            f"the page cache answers {percent(hit_ratio)} of what is asked for{spread}",
+            f"the page cache had {percent(hit_ratio)} of the pages asked for{spread}",
             hit_ratio,
             "share",
             "cache",
         ),
         link(
-            f"{size(misses * facts.page_bytes)} had to be read in the time shown",
+            f"{count(misses)} misses: {size(misses * facts.page_bytes)} had to be read in the time shown",
             misses * facts.page_bytes,
             "bytes",
             "cache",
@@ -310,8 +362,7 @@ def _pasted_chain(facts: Facts, hit_ratio: float, misses: float) -> tuple[Link, 
         None
         if machine.free_bytes is None
         else link(
-            f"no memory is left for more: {size(machine.free_bytes)} of "
-            f"{size(machine.memory_bytes)} is free",
+            f"only {size(machine.free_bytes)} of {size(machine.memory_bytes)} of memory is free",
             machine.free_bytes,
             "bytes",
             "system",
@@ -319,7 +370,7 @@ def _pasted_chain(facts: Facts, hit_ratio: float, misses: float) -> tuple[Link, 
         None
         if machine.cached_peak_bytes is None
         else link(
-            f"what is used over again must fit into the page cache of {size(machine.cached_peak_bytes)}",
+            f"the page cache has {size(machine.cached_peak_bytes)} for what is used repeatedly",
             machine.cached_peak_bytes,
             "bytes",
             "system",
@@ -329,57 +380,55 @@ def _pasted_chain(facts: Facts, hit_ratio: float, misses: float) -> tuple[Link, 
 
 CAUSE = Cause(
     name="cache-thrash",
-    title="The data do not stay in the page cache",
+    title="Re-reads of data that left the page cache",
     meaning=(
-        "The command comes back to data that it has read, and they are gone: what it uses between "
-        "two visits is larger than the memory left for the page cache. A pass over slightly more "
-        "than fits misses everything, because what is needed last was evicted first. Or something "
-        "else takes pages out that would fit: DAMON, drop_caches, posix_fadvise."
+        "The program returns to data that it has read, and the data is gone: what it uses between two reads of "
+        "the same page is larger than the memory left for the page cache. A pass over slightly more than "
+        "fits misses everything, because each page is evicted just before it is needed again. Or something "
+        "else evicts pages that would fit: DAMON, drop_caches, posix_fadvise."
     ),
     measured=(
         "Pages added to the cache that had been in it and were evicted in the same recording (or "
-        "the group's refault counter), hit ratio = 1 - pages added by reads / pages asked for, per "
+        "the group's refault counter); hit ratio = 1 - pages added by reads / pages asked for, per "
         "pass over the file that was read most; the memory limit in force; in whose context pages were "
-        "freed, and whether for want of memory. Of the time on a CPU only what calls that waited take beyond "
-        "calls of the same length that found all in the cache, and what it takes to make room."
+        "freed, and whether memory was short. CPU time counts only as far as calls that waited take more of it "
+        "than calls of the same length that found everything in the cache, plus the CPU time to free memory."
     ),
     thresholds=(
         Threshold(
-            "pages read again", REREAD, "share",
-            "below it a larger cache could save less than a third of the reads",
+            "share of the pages re-read, at least", REREAD, "share",
+            "below, a larger cache would save less than a third of the reads",
         ),
         Threshold(
             "pages read, at least", PAGES_MIN, "pages",
-            "16 MiB: less is not worth a cache",
+            "16 MiB: less is not worth looking at",
         ),
         Threshold(
-            "what is used, of the page cache that there may be, at least", FAR_BELOW, "share",
-            "a tenth of it fits beside anything: who reads it again gave it up (POSIX_FADV_DONTNEED)",
+            "data in use, as a share of the possible page cache, at least", FAR_BELOW, "share",
+            "a tenth always fits: whoever re-reads it had dropped it (POSIX_FADV_DONTNEED)",
         ),
         Threshold(
-            "hit ratio printed by another tool, below", HIT_RATIO, "share",
+            "hit ratio reported by another tool, below", HIT_RATIO, "share",
             "one miss in ten at device speed outweighs nine hits at memory speed by far",
         ),
         Threshold(
-            "hit ratio for an experiment with less memory where no limit can be taken away, at least", HITS_TO_LOSE, "share",
-            "who misses nearly every page already misses no more with less memory",
+            "hit ratio for an experiment with less memory, if there is no limit to remove, at least", HITS_TO_LOSE, "share",
+            "who misses nearly every page cannot miss more with less memory",
         ),
         Threshold(
-            "of what was missed, by which the page cache grew, below", GROWS, "share",
-            "what it keeps are first reads, for which nothing had to be evicted",
+            "growth of the page cache, as a share of what was missed, below", GROWS, "share",
+            "what the cache keeps was read for the first time: nothing had to be evicted for it",
         ),
         Threshold(
             "free memory, at most", CACHE_FULL, "share",
-            "with more than that free the kernel evicts nothing, so misses are first reads",
+            "with more free memory the kernel evicts nothing, so misses are first reads",
         ),
     ),
     fooled_by=(
-        "one pass over new data through a full cache: also evicts and misses, but nothing is read "
-        "twice",
+        "one pass over new data through a full cache: it evicts and misses too, but reads nothing twice",
         "files that were dropped from the cache on purpose (drop_caches, POSIX_FADV_DONTNEED)",
     ),
     remedies=(_PARTS, _EITHER, _PAST_IT),
-    for_authors=frozenset({_PAST_IT}),
     experiment="memory-unlimited",
     find=find,
     unseen_without=("page_cache",),

@@ -1,4 +1,4 @@
-"""Threads wait for a CPU while CPUs idle."""
+"""Ready threads wait for a CPU while CPUs idle."""
 
 from iowhy.relations.cpu_limits import LEFT_OVER
 from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
@@ -6,15 +6,16 @@ from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link, percent
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Claim, Link
+from iowhy.whys.remedy import Remedy
 
-# Of one CPU's time: it has no room for another thread.
+# From this busy share on, a CPU has no room for another thread.
 FULL = 0.9
-# Of the CPUs' time, taken by the hypervisor: from here on worth a word.
+# From this share of the CPU time on, what the hypervisor takes is worth a word.
 STOLEN = 0.02
 
 
 def find(facts: Facts) -> Candidate | None:
-    """Time that threads were ready and waited, in intervals in which a good part of the CPUs idled."""
+    """Time in which threads were ready and waited, in intervals in which a good part of the CPUs idled."""
     share = evidence.delayed(facts)
     if share < thresholds.LISTED:
         return None
@@ -23,13 +24,15 @@ def find(facts: Facts) -> Candidate | None:
     return Candidate(
         claims=(Claim(frozenset({classes.RUNNABLE}), modes=frozenset({evidence.DELAYED})),),
         chain=_chain(facts, share, full, steal),
-        summary="waits for a CPU while CPUs idle" + (": its threads share one" if full else ""),
-        saving=saving.all_of_it("if each thread gets a CPU as soon as it is ready"),
-        # What a hypervisor does shows only in part in its guest.
+        summary="waiting for the one busy CPU that its threads share, while others idle"
+        if full
+        else "waiting for a CPU although other CPUs idle",
+        saving=saving.all_of_it("if each thread gets a CPU at once"),
+        # A guest sees only in part what its hypervisor does.
         confidence=0.8 if full else 0.7,
         remedies=(evidence.let_run_on_all(facts), _INTERRUPTS)
         if full
-        else _STOLEN
+        else (DEDICATED_CPUS,)
         if steal >= STOLEN
         else (),
         needs=("thread_time", "cpu_samples"),
@@ -37,16 +40,16 @@ def find(facts: Facts) -> Candidate | None:
 
 
 def _full_cpu(facts: Facts) -> float | None:
-    """The busy share of the busiest CPU, where that is full and the machine is not."""
+    """The busy share of the busiest CPU, if that is full and the machine is not."""
     busiest = facts.machine.busiest_cpu
     return busiest if busiest is not None and busiest >= FULL else None
 
 
 def _chain(facts: Facts, share: float, full: float | None, steal: float) -> tuple[Link, ...]:
-    """How long, how busy the machine was, and what that leaves as a reason."""
+    """How long threads waited, how busy the machine was, and which reason that leaves."""
     return chain_of(
         link(
-            f"{percent(share)} of the time threads are ready and wait for a CPU while CPUs idle",
+            f"threads are ready but not running in {percent(share)} of the time, while CPUs idle",
             share,
             "share",
             "budget",
@@ -57,48 +60,57 @@ def _chain(facts: Facts, share: float, full: float | None, steal: float) -> tupl
         None
         if steal < STOLEN
         else link(
-            f"the hypervisor took {percent(steal)} of the CPU time", steal, "share", "system"
+            f"the hypervisor took {percent(steal)} of the CPU time (steal)",
+            steal,
+            "share",
+            "system",
         ),
     )
 
 
-_INTERRUPTS = (
-    "move what else is bound to that CPU (interrupts of a device: /proc/irq/*/smp_affinity_list)"
+_INTERRUPTS = Remedy(
+    "Move interrupts and other work off that CPU (/proc/irq/*/smp_affinity_list)",
+    risk="the interrupts load another CPU instead",
 )
-
-
-_STOLEN = (
-    "give the virtual machine CPUs of its own, or move it to a host that is not overcommitted",
+DEDICATED_CPUS = Remedy(
+    "Give the virtual machine dedicated CPUs, or move it to a host that is not overcommitted",
+    risk="it costs more, and a move may mean downtime",
 )
 
 CAUSE = Cause(
     name="cpu-delayed",
-    title="It waits for a CPU while CPUs idle",
+    title="Waiting for a CPU while CPUs idle",
     meaning=(
-        "Threads are ready to run and do not, though the machine has CPUs left: they are bound to one that is taken, a CPU "
-        "that sleeps takes its time to wake, or the hypervisor does not run the CPU that the kernel gave them. More "
-        "CPUs would not help."
+        "Threads are ready to run but do not, although the machine has idle CPUs. Either they are bound to a CPU that is "
+        "busy, or a sleeping CPU takes time to wake up, or the hypervisor does not run the CPU that the kernel gave them. "
+        "More CPUs would not help."
     ),
     measured=(
-        "The time that threads were ready and waited, by the scheduler's own events, in those intervals of 100 ms in "
-        "which /proc/stat has a quarter of the CPUs' time or more as idle. A CPU that is full while the machine is not shows "
+        "The time in which threads were ready and waited, from the scheduler's events, in those intervals of 100 ms in "
+        "which /proc/stat counts a quarter or more of the CPU time as idle. A CPU that is full while the machine is not shows "
         "that they are bound to it."
     ),
     thresholds=(
         Threshold(
             "idle share of all CPUs", LEFT_OVER, "share",
-            "more than wake-ups leave between two threads that take turns",
+            "more than wake-ups of threads that take turns leave",
         ),
         Threshold("busy share of one CPU", FULL, "share", "it has no room for another thread"),
     ),
     fooled_by=(
-        "bursts shorter than 100 ms that need all CPUs at once, with rest between them",
-        "a hypervisor that hides what it takes (steal is 0): the wait shows, its reason does not",
+        "bursts shorter than 100 ms that need all CPUs at once, with pauses between them",
+        "a hypervisor that hides what it takes (steal is 0): the wait is visible, its reason is not",
     ),
     remedies=(
-        "hand work over less often: each hand-over from thread to thread or process is a wait for a CPU (larger batches)",
-        "keep CPUs from sleeping deeply: tuned-adm profile latency-performance",
-        "give a virtual machine CPUs of its own",
+        Remedy(
+            "Hand work from thread to thread in larger batches: each hand-over waits for a CPU",
+            risk="single items wait longer",
+        ),
+        Remedy(
+            "Keep CPUs out of deep sleep (`tuned-adm profile latency-performance`)",
+            risk="it needs root and uses more power",
+        ),
+        DEDICATED_CPUS,
     ),
     experiment=None,
     find=find,

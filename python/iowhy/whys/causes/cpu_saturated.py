@@ -1,4 +1,4 @@
-"""All CPUs that the command may use are busy."""
+"""All CPUs that the program may use are busy."""
 
 from iowhy.relations.cpu_limits import SATURATED, SHORTAGE
 from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
@@ -7,19 +7,20 @@ from iowhy.whys.chain import chain_of, link, percent, plural
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.threads import busiest
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
+from iowhy.whys.remedy import Remedy
 
-# Of the CPUs, in use by others: from here on they are worth a word.
+# From this share of the CPUs on, what others use is worth a word.
 OTHERS = 0.25
-# Of the CPUs that are used: what uses less is not named.
+# A program that uses a smaller share of the CPUs in use is not named.
 WORTH_NAMING = 0.1
-# Less saturated time than this is left out of the words.
+# Less saturated time than this is not mentioned.
 NONE = 0.01
 
 
 def find(facts: Facts) -> Candidate | None:
-    """CPU time of saturated intervals, and all time spent waiting for a CPU."""
+    """CPU time in saturated intervals, and all time spent waiting for a CPU."""
     full = facts.budget.modes("saturated")
-    # What waits while CPUs idle is cpu-delayed's.
+    # Waiting while CPUs idle is cpu-delayed's.
     runnable = facts.budget.elapsed(classes.RUNNABLE) - evidence.delayed(facts)
     if full + runnable < thresholds.LISTED:
         return None
@@ -32,14 +33,9 @@ def find(facts: Facts) -> Candidate | None:
             Claim(frozenset({classes.RUNNABLE})),
         ),
         chain=_chain(facts, full, runnable, others if crowded else None),
-        summary=(
-            "waits for a CPU while other processes keep them busy"
-            if crowded and full < NONE
-            else "is spent on CPUs that are all taken, or waiting for one"
-            + (", while other processes use them too" if crowded else "")
-        ),
+        summary=_summary(facts, full, crowded=crowded),
         saving=Saving(
-            min(runnable, _without_others(facts)) / (full + runnable), "without the others"
+            min(runnable, _without_others(facts)) / (full + runnable), "without the other processes"
         )
         if crowded
         else saving.twice("CPUs"),
@@ -48,27 +44,45 @@ def find(facts: Facts) -> Candidate | None:
         else evidence.let_run_on_all(facts)
         if bound
         else None,
-        # Less of the CPUs for the command shows nothing of what others take of them.
+        # Less CPU for the program shows nothing about what others take.
         provable=not crowded,
         needs=("thread_time", "cpu_samples"),
     )
 
 
+def _summary(facts: Facts, full: float, *, crowded: bool) -> str:
+    """What it did: computing, waiting for a CPU, or both; on how many CPUs, if others use none of them."""
+    if crowded and full < NONE:
+        return "waiting for a CPU while other processes keep the CPUs busy"
+    if crowded:
+        return "computing on CPUs that other processes use too, or waiting for one"
+    cpus, quota = _cpus(facts), facts.machine.quota_cores
+    if cpus is None:
+        return "computing on CPUs that are all busy, or waiting for one"
+    if quota is not None and quota < cpus:
+        return f"computing with all of its quota of {quota:.2g} CPUs, or waiting for a CPU"
+    bound = links.bound_cpus(facts)
+    which = f"{cpus} CPUs" if bound is None else f"{cpus} CPUs that it may run on"
+    if cpus == 1:
+        return f"computing on the only {which.replace('CPUs', 'CPU')}, or waiting for it"
+    return f"computing on all {which}, or waiting for one"
+
+
 def _without_others(facts: Facts) -> float:
-    """What of the time goes at most when the command has all CPUs: threads that want more than those wait for each other."""
+    """What of the time could go if the program had all CPUs: threads that could use more wait for each other."""
     cpus, used = _cpus(facts), facts.threads.cores_used
     on_or_for = facts.budget.elapsed(classes.USER, classes.KERNEL, classes.RUNNABLE)
     return on_or_for if not cpus or used is None else on_or_for * max(0.0, 1 - used / cpus)
 
 
 def _cpus(facts: Facts) -> int | None:
-    """The CPUs that the command may use."""
+    """The CPUs that the program may use."""
     bound = links.bound_cpus(facts)
     return facts.machine.cpus if bound is None else bound
 
 
 def _used_by_others(facts: Facts) -> float | None:
-    """CPUs that other processes use, of those that the command may use as well: at most."""
+    """How many of the CPUs that the program may use other processes use, at most."""
     busy, used, cpus = facts.machine.busy, facts.threads.cores_used, _cpus(facts)
     if busy is None or used is None or cpus is None or facts.machine.cpus is None:
         return None
@@ -76,8 +90,8 @@ def _used_by_others(facts: Facts) -> float | None:
 
 
 def _chain(facts: Facts, full: float, runnable: float, others: float | None) -> tuple[Link, ...]:
-    """The time on CPUs that are taken and waiting for them, how busy they are, and by whom."""
-    # Figures of the machine alone do not say who waits for a CPU.
+    """The time on busy CPUs and waiting for one, how busy they are, and who uses them."""
+    # Figures of the whole machine do not show who waits for a CPU.
     parts = (
         ""
         if facts.budget.basis == "machine"
@@ -87,7 +101,7 @@ def _chain(facts: Facts, full: float, runnable: float, others: float | None) -> 
         None
         if full < NONE
         else link(
-            f"{percent(full + runnable)} of the time goes to CPUs that are all taken{parts}",
+            f"no CPU is free in {percent(full + runnable)} of the time{parts}",
             full + runnable,
             "share",
             "budget",
@@ -99,7 +113,7 @@ def _chain(facts: Facts, full: float, runnable: float, others: float | None) -> 
         None
         if full >= NONE
         else link(
-            f"{percent(runnable)} of the time threads are ready and wait for a CPU",
+            f"threads are ready and wait for a CPU in {percent(runnable)} of the time",
             runnable,
             "share",
             "budget",
@@ -111,7 +125,7 @@ def _chain(facts: Facts, full: float, runnable: float, others: float | None) -> 
 
 
 def _by_whom(facts: Facts) -> Link | None:
-    """Of several processes, which programs use the CPUs."""
+    """Which programs use the CPUs, if there are several processes."""
     used, several = facts.threads.cores_used, (facts.threads.processes or 0) > 1
     if not used or not several:
         return None
@@ -126,34 +140,40 @@ def _by_whom(facts: Facts) -> Link | None:
 
 CAUSE = Cause(
     name="cpu-saturated",
-    title="All CPUs that it may use are busy",
+    title="No CPU left to run on",
     meaning=(
-        "Threads are ready to run and there is no CPU for them, or all CPUs do the command's work. "
-        "More parallelism does not help, faster storage neither."
+        "Threads are ready to run and no CPU is free, or the program already keeps all CPUs busy. "
+        "Neither more parallelism nor faster storage helps."
     ),
     measured=(
-        "CPU time of the intervals in which the machine's CPUs (or the group's quota, or the CPUs "
-        "that the threads are pinned to) are all in use, and the time that threads were ready and "
-        "waited for a CPU, by the scheduler's own events."
+        "CPU time in intervals in which the machine's CPUs (or the group's quota, or the CPUs "
+        "that the threads are pinned to) are all in use, and the time in which threads were ready and "
+        "waited for a CPU, from the scheduler's events."
     ),
     thresholds=(
         Threshold(
             "busy share of all CPUs", SATURATED, "share",
-            "of 100 ms readings some idle time is always left between wake-ups",
+            "in readings of 100 ms wake-ups always leave some idle time",
         ),
         Threshold(
-            "waiting, of the time that CPUs are wanted", SHORTAGE, "share",
-            "short waits happen on every machine; from here on they cost as much as one CPU in six",
+            "share of the time with ready threads in which they wait, at least", SHORTAGE, "share",
+            "short waits happen on every machine; from here on they cost as much as one CPU of six",
         ),
     ),
     fooled_by=(
-        "time stolen by the hypervisor counts as busy: see the steal column of `iowhy report system`",
-        "spinning (busy polling of a device) keeps a CPU busy without work",
+        "time that the hypervisor takes counts as busy: see the steal column of `iowhy report system`",
+        "busy polling of a device keeps a CPU busy without doing work",
     ),
     remedies=(
-        "give it more CPUs, or less to do: profile what keeps them busy",
-        "run fewer things at once where they need memory or the disk too: they only take turns",
-        "use a faster CPU",
+        Remedy(
+            "Give it more CPUs, or profile it and cut the work that keeps them busy",
+            risk="more CPUs cost more; cutting work takes a change of the program",
+        ),
+        Remedy(
+            "Run fewer jobs at once if they also compete for memory or the disk",
+            risk="CPUs may idle while these wait",
+        ),
+        Remedy("Use faster CPUs", risk="they cost more"),
     ),
     experiment="cpu-quota",
     find=find,

@@ -1,23 +1,25 @@
-"""The work keeps one CPU busy, or a few, while others idle."""
+"""The work keeps one or a few CPUs busy while others idle."""
 
 from iowhy.relations.cpu_limits import SERIAL_CORES
 from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
+from iowhy.whys.causes.sync_storm import BATCH
 from iowhy.whys.chain import chain_of, count, link, percent
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
+from iowhy.whys.remedy import Remedy
 
-# How CPUs are used in the intervals that count: fewer of them than there are.
+# The intervals that count: fewer CPUs are in use than there are.
 MODES = ("serial", "parallel")
 GAIN = 0.2
-# Less than this of the CPUs idle gives nothing to more threads of the command.
+# With a smaller share of the CPUs idle, more threads of the program gain nothing.
 LEFT_OVER = 0.1
-# A machine that is busier cannot be told from one with a CPU more.
+# A busier machine looks like one with a CPU more.
 TOLD_BY_LOAD = 0.6
 
 
 def find(facts: Facts) -> Candidate | None:
-    """CPU time of intervals in which CPUs are left over."""
+    """CPU time in intervals in which CPUs are left over."""
     budget, machine = facts.budget, facts.machine
     share = budget.modes(*MODES)
     if share < GAIN:
@@ -29,11 +31,11 @@ def find(facts: Facts) -> Candidate | None:
     confidence = 0.9
     if machine.cpus is None:
         confidence = 0.7
-        lowered.append("the number of CPUs is not known")
+        lowered.append("the number of CPUs is unknown")
     none_left = left_over is not None and left_over < LEFT_OVER and not facts.run.pasted
     if none_left:
         confidence = min(confidence, 0.6)
-        lowered.append("other processes keep the CPUs busy: none is left to use")
+        lowered.append("other processes keep the CPUs busy: no CPU is left to use")
     no_memory = budget.elapsed(classes.MEMORY) + evidence.reclaim_cpu(facts) >= thresholds.LISTED
     bound = _bound(facts)
     waits_more = budget.elapsed(*classes.STORAGE) > share
@@ -61,12 +63,11 @@ def find(facts: Facts) -> Candidate | None:
         if computing_syncs
         else (_unbound(facts), _LESS, _FASTER)
         if bound is not None
-        else (),
+        else (_parallel(facts), _LESS, _FASTER),
         first=None if bound is None else evidence.on_all_first(facts),
-        for_authors=frozenset({_then_in_parallel(facts), _unbound(facts)}),
         behind=("cpu-saturated",) if none_left else ("memory-pressure",) if no_memory else (),
         against=(
-            ("the rates in the text are of the device, not of CPUs",)
+            ("the rates in the text are those of the device, not of CPUs",)
             if facts.measured.metric("read_iops") and waits_more
             else ()
         ),
@@ -75,16 +76,31 @@ def find(facts: Facts) -> Candidate | None:
 
 
 def _summary(facts: Facts, parallel: bool, bound: int | None) -> str:
+    """On how many CPUs it computed, and how many idled."""
+    cpus = links.bound_cpus(facts) or facts.machine.cpus
     if parallel:
-        return "is on the CPUs, of which it uses too few"
+        return (
+            "computing on too few of the CPUs"
+            if cpus is None
+            else f"computing on fewer than its {cpus} CPUs"
+        )
     where = "the one CPU that it may run on" if bound == 1 else "one CPU"
-    idle = facts.machine.idle
-    others = " while others idle" if idle is not None and idle >= LEFT_OVER else ""
-    return f"is one thread's work on {where}{others}"
+    return f"computing on {where}{_others_idle(facts)}"
+
+
+def _others_idle(facts: Facts) -> str:
+    """How many other CPUs of the machine idle on average, if a good part of them does."""
+    idle, cpus = facts.machine.idle, facts.machine.cpus
+    if idle is None or idle < LEFT_OVER:
+        return ""
+    number = 0 if cpus is None else min(cpus - 1, round(idle * cpus))
+    if number < 1:
+        return " while others idle"
+    return " while 1 other idles" if number == 1 else f" while {number} others idle"
 
 
 def _saving(facts: Facts, no_room: bool, computing_syncs: bool) -> Saving:
-    """What all CPUs save in the place of those in use; where syncs compute, what one of them does."""
+    """What all CPUs could save instead of those in use; if syncs compute, what one sync could."""
     used, cpus = _cpus(facts)
     syncs = facts.calls.syncs.calls
     if no_room:
@@ -92,10 +108,10 @@ def _saving(facts: Facts, no_room: bool, computing_syncs: bool) -> Saving:
     if computing_syncs:
         return Saving(
             saving.once(syncs, "sync").part,
-            f"one transaction in the place of {count(syncs)}; what each change costs by itself stays",
+            f"1 sync instead of {count(syncs)}; the cost of each change stays",
         )
     if cpus is None or used is None:
-        return saving.twice("CPUs, as far as it can run in parallel")
+        return saving.twice("CPUs, if all of it can run in parallel")
     here = float(max(1, cpus))
     if facts.machine.quota_cores is not None:
         here = min(here, max(1.0, facts.machine.quota_cores))
@@ -104,11 +120,11 @@ def _saving(facts: Facts, no_room: bool, computing_syncs: bool) -> Saving:
         words = f"on all {here:.3g} CPUs"
     else:
         here, words = float(bound), f"on the {bound} CPUs that its threads may run on"
-    return Saving(_rest(facts, used, here), f"{words}, as far as it can run in parallel")
+    return Saving(_rest(facts, used, here), f"{words}, if all of it can run in parallel")
 
 
 def _bound(facts: Facts) -> int | None:
-    """The CPUs that its threads are bound to, where it can gain next to nothing on these: it uses them."""
+    """The CPUs that its threads are bound to, if it already uses these."""
     bound, used = links.bound_cpus(facts), facts.threads.cores_used
     if bound is None or used is None or _rest(facts, used, bound) >= GAIN:
         return None
@@ -116,8 +132,8 @@ def _bound(facts: Facts) -> int | None:
 
 
 def _rest(facts: Facts, used: float, cpus: float) -> float:
-    """Of so many CPUs, the part on which nothing of it runs while it computes."""
-    # CPUs in use are counted with what the recorder took of them, over the whole run.
+    """The share of so many CPUs that it leaves unused while it computes."""
+    # CPUs in use include what the recorder took of them, over the whole run.
     lines = [facts.budget.line(cls) for cls in (*classes.CPU, classes.RECORDER)]
     on_cpu = sum(line.elapsed_share for line in lines)
     busy = max(1.0, min(cpus, used / max(on_cpu, 1e-9)))
@@ -125,7 +141,7 @@ def _rest(facts: Facts, used: float, cpus: float) -> float:
 
 
 def _left_over(facts: Facts) -> float | None:
-    """Of the machine's CPU time, what nobody used; where iowait is not told apart it is part of idle."""
+    """The share of the machine's CPU time that nobody used; without its own counter, iowait is part of idle."""
     idle, iowait = facts.machine.idle, facts.machine.iowait
     return idle if idle is None or iowait is None else idle + iowait
 
@@ -136,7 +152,7 @@ def _cpus(facts: Facts) -> tuple[float | None, int | None]:
     if facts.threads.cores_used is not None or machine.busy is None:
         return facts.threads.cores_used, cpus
     if cpus is None and 0 < machine.busy <= TOLD_BY_LOAD:
-        # Pasted figures may lack the number of CPUs where their load gives it away.
+        # Pasted figures may lack the number of CPUs, but their load shows it.
         cpus = round(1 / machine.busy)
     return None if cpus is None else machine.busy * cpus, cpus
 
@@ -153,13 +169,13 @@ def _chain(facts: Facts, share: float, computing_syncs: tuple[Link, ...]) -> tup
         else ""
     )
     return chain_of(
-        link(f"{percent(share)} of the time is on a CPU", share, "share", "budget"),
+        link(f"{percent(share)} of the time is spent on a CPU", share, "share", "budget"),
         *computing_syncs,
         links.bound_to(facts),
         None
         if used is None or cpus is None
         else link(
-            f"about {used:.1f} of {cpus} CPUs {'does' if round(used) == 1 else 'do'} the work",
+            f"about {used:.1f} of {cpus} CPUs are in use",
             used,
             "CPUs",
             "system" if facts.threads.cores_used is None else "threads",
@@ -177,34 +193,60 @@ def _chain(facts: Facts, share: float, computing_syncs: tuple[Link, ...]) -> tup
         else link(
             f"the machine's CPUs are {percent(left_over)} idle{ready}", left_over, "share", "system"
         ),
-        link(f"{percent(waiting)} of the time waits for storage", waiting, "share", "budget"),
+        link(
+            f"{percent(waiting)} of the time is spent waiting for storage",
+            waiting,
+            "share",
+            "budget",
+        ),
     )
 
 
-_PARALLEL = "do the work in parallel (make -j, xargs -P, more workers)"
-_LESS = "do less of it: profile the busiest thread"
-_FASTER = "use a CPU with a faster single core"
+_PARALLEL_RISK = "more memory in use; steps that depend on each other may fail"
+_IN_PARALLEL = Remedy(
+    "Do the work in parallel (`make -j`, `xargs -P`, more workers)",
+    risk=_PARALLEL_RISK,
+    for_authors=True,
+)
+#: The same for what runs already: a server, a container, a block of a program.
+_MORE_WORKERS = Remedy(
+    "Do the work in parallel (more workers or threads)", risk=_PARALLEL_RISK, for_authors=True
+)
+_LESS = Remedy("Do less of it: profile the busiest thread", risk="the program must change")
+_FASTER = Remedy("Use a CPU with a faster single core", risk="it costs more")
 #: More workers would wait for each other's transactions.
 _FEWER_SYNCS = (
-    "sync less often: put more into one transaction (group commit); each call computes, whatever the device",
+    BATCH,
     _FASTER,
     _LESS,
 )
-#: More threads would only wait for memory that is not there.
+#: More threads would only wait for memory.
 _NO_MEMORY = (
     _LESS,
-    "give it more memory: more workers would need more of it still",
+    Remedy(
+        "Give it more memory; more workers would need even more", risk="memory that others may lack"
+    ),
     _FASTER,
 )
 
 
-def _unbound(facts: Facts) -> str:
-    """What is bound to the CPUs that it uses gains nothing by more threads alone."""
-    return f"{evidence.on_all_first(facts)} {_PARALLEL}"
+def _parallel(facts: Facts) -> Remedy:
+    """A command that was started can be started otherwise; to what runs on nobody says `make -j`."""
+    return _IN_PARALLEL if facts.run.pasted or facts.run.mode == "run" else _MORE_WORKERS
 
 
-def _none_left(facts: Facts) -> tuple[str, ...]:
-    """More threads would only wait for CPUs that others have."""
+def _unbound(facts: Facts) -> Remedy:
+    """More threads alone gain nothing if they are bound to CPUs that are in use already."""
+    do = _parallel(facts).do
+    return Remedy(
+        f"{evidence.on_all_first(facts)} {do[:1].lower()}{do[1:]}",
+        risk=evidence.let_run_on_all(facts).risk,
+        for_authors=True,
+    )
+
+
+def _none_left(facts: Facts) -> tuple[Remedy, ...]:
+    """More threads would only wait for CPUs that other processes use."""
     return (
         _LESS,
         _then_in_parallel(facts),
@@ -212,44 +254,44 @@ def _none_left(facts: Facts) -> tuple[str, ...]:
     )
 
 
-def _then_in_parallel(facts: Facts) -> str:
-    return f"{evidence.stop_others(facts)}: then it can be done in parallel"
+def _then_in_parallel(facts: Facts) -> Remedy:
+    stop = evidence.stop_others(facts)
+    return Remedy(f"{stop.do}; then do the work in parallel", risk=stop.risk, for_authors=True)
 
 
 CAUSE = Cause(
     name="cpu-serial",
-    title="It uses too few of the CPUs",
+    title="Computing on too few CPUs",
     meaning=(
-        "The command computes, with too few threads at a time for the CPUs that there are. Calls "
-        "may look long, fsync above all, and yet spend their time on a CPU: then faster storage "
-        "changes nothing."
+        "The program computes on fewer CPUs than there are, because too few of its threads run at a time. "
+        "Calls may look long, fsync above all, and yet spend their time on a CPU: then faster storage "
+        "does not help."
     ),
     measured=(
-        "CPU time of the intervals in which the command's threads want no more CPUs than there "
-        "are. A call's time is split by the scheduler's events into on-CPU, ready and waiting, so "
-        "that a long call that computes is not taken for a slow device."
+        "CPU time in intervals in which the program's threads could not use more CPUs than there "
+        "are. The scheduler's events split a call's time into computing, ready and waiting, so "
+        "a long call that computes does not look like a slow device."
     ),
     thresholds=(
         Threshold(
-            "CPUs wanted at once, for serial work", SERIAL_CORES, "CPUs",
-            "one thread, and what a second one does in passing",
+            "CPUs that serial work could use at once, at most", SERIAL_CORES, "CPUs",
+            "one thread, and a little of a second one",
         ),
         Threshold(
             "CPU time, at least", GAIN, "share",
-            "two CPUs in the place of one would save half of it: a tenth, as much as two runs differ by",
+            "two CPUs instead of one would save half of it: a tenth, as much as two runs differ by",
         ),
     ),
     fooled_by=(
-        "busy polling for I/O (io_uring with polling, DPDK, spinning locks) is CPU time too",
-        "a clock that is throttled by heat looks like more work",
+        "busy polling (io_uring with polling, DPDK, spinning locks) is CPU time too",
+        "a CPU that heat slows down looks like more work",
     ),
     remedies=(
-        _PARALLEL,
+        # Unless one can change the program, only one of its own options divides its work.
+        _IN_PARALLEL,
         _LESS,
         _FASTER,
     ),
-    # Of a program that cannot be changed the work is divided by an option of its own, or not at all.
-    for_authors=frozenset({_PARALLEL}),
     experiment="cpu-quota",
     find=find,
     unseen_without=("thread_time",),

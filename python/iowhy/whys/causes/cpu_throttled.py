@@ -1,10 +1,12 @@
-"""A CPU quota, or the hypervisor, holds threads back."""
+"""A CPU quota or the hypervisor withholds CPU time."""
 
 from iowhy.whys import classes, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
+from iowhy.whys.causes.cpu_delayed import DEDICATED_CPUS
 from iowhy.whys.chain import chain_of, link, percent
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Claim, Link
+from iowhy.whys.remedy import Remedy
 
 THROTTLED_PERIODS = 0.1
 STOLEN = 0.1
@@ -12,7 +14,7 @@ WHOLE = 0.9
 
 
 def find(facts: Facts) -> Candidate | None:
-    """Threads are ready and wait, and the group's counters say that the quota is why."""
+    """Threads are ready and wait, and the group's counters show that the quota is why."""
     steal = facts.machine.steal
     by_quota = _stopped_by_quota(facts)
     stolen = steal is not None and steal >= STOLEN
@@ -24,7 +26,7 @@ def find(facts: Facts) -> Candidate | None:
     if by_quota:
         claims.append(Claim(frozenset({classes.RUNNABLE}), fraction=held))
     if steal is not None and stolen:
-        # Of the time that counts as busy, what was stolen; all of it may be busy where that is not known.
+        # The stolen part of the busy time; if that is not known, all of the time may be busy.
         busy = 1.0 if facts.machine.busy is None else max(facts.machine.busy, steal)
         claims.append(Claim(classes.CPU, fraction=min(1.0, steal / busy)))
     return Candidate(
@@ -34,7 +36,7 @@ def find(facts: Facts) -> Candidate | None:
             *(
                 [
                     link(
-                        f"the hypervisor took {percent(steal)} of the CPU time",
+                        f"the hypervisor took {percent(steal)} of the CPU time (steal)",
                         steal,
                         "share",
                         "system",
@@ -44,19 +46,21 @@ def find(facts: Facts) -> Candidate | None:
                 else []
             ),
         ),
-        summary=(
-            "waits because the CPU quota of its group is used up"
-            if by_quota
-            else "is taken by the hypervisor"
-        ),
+        summary=_summary(facts) if by_quota else "waiting for CPUs that the hypervisor withholds",
         saving=saving.all_of_it(
-            "where no other work has the CPUs" if by_quota else "on a host with CPUs to spare"
+            "if no other work takes the CPUs" if by_quota else "on a host with idle CPUs"
         ),
-        remedy=None if by_quota else "move the virtual machine to a host that is not overcommitted",
+        remedy=None if by_quota else DEDICATED_CPUS,
         needs=("cgroup_samples", "thread_time"),
         fixed_share=alone,
         share_of="the periods of its CPU quota",
     )
+
+
+def _summary(facts: Facts) -> str:
+    quota = facts.machine.quota_cores
+    much = "its CPU quota" if quota is None else f"its quota of {quota:.2g} CPUs"
+    return f"waiting because its control group has used up {much}"
 
 
 def _stopped_by_quota(facts: Facts) -> bool:
@@ -68,7 +72,7 @@ def _stopped_by_quota(facts: Facts) -> bool:
 
 
 def _periods(facts: Facts) -> float | None:
-    """The share of the group's periods in which its quota was used up, as recorded or as its cpu.stat says."""
+    """The share of the group's periods in which its quota was used up, as recorded or from its cpu.stat."""
     recorded = facts.machine.throttled_periods_share
     if recorded is not None or not facts.run.pasted:
         return recorded
@@ -76,13 +80,13 @@ def _periods(facts: Facts) -> float | None:
 
 
 def _periods_alone(facts: Facts) -> float | None:
-    """That share where a text has nothing else: no time that threads wait for a CPU."""
+    """That share, if a text has nothing else: no time in which threads wait for a CPU."""
     waiting = facts.budget.elapsed(classes.RUNNABLE) if facts.budget.known else 0.0
     return _periods(facts) if facts.run.pasted and waiting < thresholds.LISTED else None
 
 
 def _quota(facts: Facts, held: float, *, counted: bool) -> tuple[Link, ...]:
-    """How long threads wait (where that is counted), what the group may use, and how often it was stopped."""
+    """How long threads wait (if that is counted), what the group may use, and how often it was stopped."""
     machine = facts.machine
     runnable, quota = facts.budget.elapsed(classes.RUNNABLE), machine.quota_cores
     periods, throttled = _periods(facts), machine.throttled_share
@@ -92,14 +96,14 @@ def _quota(facts: Facts, held: float, *, counted: bool) -> tuple[Link, ...]:
         None
         if not counted
         else link(
-            f"threads are ready and wait for {percent(runnable)} of the time",
+            f"threads are ready and wait for a CPU in {percent(runnable)} of the time",
             runnable,
             "share",
             "budget",
         ),
         None
         if quota is None
-        else link(f"the control group may use {quota:.2f} CPUs", quota, "CPUs", "cgroup"),
+        else link(f"its control group may use {quota:.2f} CPUs", quota, "CPUs", "cgroup"),
         link(
             f"the kernel stopped the group{often}{',' if often and long else ''}{long}",
             periods if throttled is None else throttled,
@@ -109,7 +113,7 @@ def _quota(facts: Facts, held: float, *, counted: bool) -> tuple[Link, ...]:
         None
         if held >= WHOLE
         else link(
-            f"that is {percent(held)} of their waiting; for the rest other work has the CPUs",
+            f"the quota explains {percent(held)} of the waiting; in the rest other work has the CPUs",
             held,
             "share",
             "cgroup",
@@ -120,8 +124,8 @@ def _quota(facts: Facts, held: float, *, counted: bool) -> tuple[Link, ...]:
 def _held(facts: Facts) -> float:
     """The share of the waiting for a CPU in which the quota stops the threads, not other work.
 
-    The kernel counts the time that the group is stopped on each CPU where it has a thread; each thread
-    that wants a CPU stands still for its CPU's.
+    The kernel counts the time in which the group is stopped on each CPU where it has a thread; each ready
+    thread waits as long as its CPU is stopped.
     """
     machine, threads, elapsed = facts.machine, facts.threads, facts.run.elapsed_ns
     used, wanted = threads.cores_used, threads.cores_wanted
@@ -144,35 +148,41 @@ def _held(facts: Facts) -> float:
 
 CAUSE = Cause(
     name="cpu-throttled",
-    title="A CPU quota holds it back",
+    title="CPU quota used up",
     meaning=(
-        "The control group has used up its CPU time before the period ended, so its threads stand "
-        "still though CPUs idle; or the hypervisor gives the CPUs to other guests."
+        "The control group has used up its CPU time before the period ends, so its threads stop "
+        "although CPUs idle. Or the hypervisor gives the CPUs to other guests."
     ),
     measured=(
-        "nr_throttled and throttled time of the command's cgroup (cpu.stat), the quota over the "
-        "period, steal time of /proc/stat, and the time that threads were ready and waited. Of that "
-        "only the time that the group was stopped is claimed: while it may run and waits all the "
-        "same, other work has the CPUs (cpu-saturated). A pasted cpu.stat tells the share of its periods, "
-        "since the group exists or between two copies."
+        "nr_throttled and throttled time of the program's cgroup (cpu.stat), its quota per period, steal "
+        "time in /proc/stat, and the time in which threads were ready and waited. Of that "
+        "only the time in which the group was stopped counts: if it may run and still waits, "
+        "other work has the CPUs (cpu-saturated). A pasted cpu.stat shows the share of throttled periods "
+        "since the group was made, or between two copies."
     ),
     thresholds=(
         Threshold(
             "throttled periods", THROTTLED_PERIODS, "share",
-            "a burst at the start of a run throttles a period or two; one in ten is steady",
+            "a burst at the start of a run throttles a period or two; one in ten is no burst",
         ),
         Threshold(
-            "stopped, of the waiting for a CPU, taken for all of it", WHOLE, "share",
-            "the counters are read ten times a second and a period is 100 ms: the ends do not match",
+            "share of the waiting in which the group is stopped, from which it counts as all", WHOLE, "share",
+            "the counters are read ten times a second and a period is 100 ms, so the ends do not match",
         ),
         Threshold(
-            "stolen CPU time", STOLEN, "share", "below it, neighbours cost less than run-to-run noise",
+            "stolen CPU time", STOLEN, "share", "below, other guests cost less than two runs differ anyway",
         ),
     ),
-    fooled_by=("a quota in a parent group that the recorder may not read",),
+    fooled_by=("a quota of a parent group that the recorder cannot read",),
     remedies=(
-        "raise the CPU quota of the group (cpu.max, cpu.cfs_quota_us, the container's CPU limit)",
-        "run with fewer threads, so that the quota is not used up in bursts",
+        Remedy(
+            "Raise the CPU quota of its group (cpu.max, cpu.cfs_quota_us; `docker update --cpus`; limits.cpu of a pod)",
+            risk="it may take CPU time from others",
+        ),
+        Remedy(
+            "Run fewer threads, so that bursts do not use up the quota",
+            risk="less runs in parallel",
+        ),
     ),
     experiment="cpu-quota",
     find=find,

@@ -1,4 +1,4 @@
-"""Data go to the journal first, and are written twice."""
+"""Data is written twice: to the journal first, then to its place."""
 
 from iowhy.whys import classes, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
@@ -6,21 +6,25 @@ from iowhy.whys.chain import chain_of, count, duration, link, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.filesystems import Filesystem
 from iowhy.whys.finding import Candidate, Claim, Link
+from iowhy.whys.remedy import Remedy
 
 WAITS = frozenset({classes.WRITE, classes.SYNC, classes.THROTTLED})
 TWICE = 1.5
-# Of few data the journal takes all, and what is read of them is in memory: there it is no loss.
+# A journal takes all of less data, and reads of it come from memory: no loss.
 BYTES_MIN = 16 * 1024 * 1024
 
-_ONCE = (
-    "mount it with data=ordered, as ext4 is by default: data are written once; risk: after a crash a file that was written over may have "
-    "old and new data side by side"
+_ONCE = Remedy(
+    "Mount it with data=ordered, the default of ext4",
+    risk="it must be unmounted first; after a crash an overwritten file may mix old and new data",
 )
-_LARGER = "give it a larger journal (tune2fs -J size=, unmounted): it has to be emptied less often"
+_LARGER = Remedy(
+    "Give it a larger journal (`tune2fs -J size=4096`), so that it is emptied less often",
+    risk="it must be unmounted first, and has less space for data",
+)
 
 
 def find(facts: Facts) -> Candidate | None:
-    """The device writes much more than the command, whose filesystem journals data."""
+    """The device writes much more than the program, whose filesystem journals data."""
     filesystem, asked = facts.written_filesystem, facts.calls.writes.done_bytes
     moved = facts.requests.write_bytes
     if filesystem is None or not filesystem.journals_data or not asked or asked < BYTES_MIN:
@@ -30,8 +34,8 @@ def find(facts: Facts) -> Candidate | None:
     return Candidate(
         claims=(Claim(WAITS),),
         chain=_chain(facts, filesystem, asked, moved),
-        summary="writes data to the journal first, and then once more to their place",
-        saving=saving.all_but_moving(facts, tuple(WAITS), asked, "if data are written once"),
+        summary=f"writing data twice: to the journal of {filesystem.mount} first, then to its place",
+        saving=saving.all_but_moving(facts, tuple(WAITS), asked, "if data is written once"),
         remedies=(_ONCE, _LARGER),
         needs=("syscalls", "block_requests", "waits"),
         confidence=0.9,
@@ -39,9 +43,9 @@ def find(facts: Facts) -> Candidate | None:
 
 
 def _chain(facts: Facts, filesystem: Filesystem, asked: float, moved: float) -> tuple[Link, ...]:
-    """How long it waits, what the filesystem does with the data, and how often the journal is full."""
+    """How long it waits, how the filesystem is mounted, what is written, and how often the journal commits."""
     return chain_of(
-        links.in_calls(facts, WAITS, "waits to write"),
+        links.in_calls(facts, WAITS, "is spent waiting for writes"),
         link(f"{filesystem.mount} is mounted with data=journal", None, "text", "device-facts"),
         link(
             f"{facts.run.who} writes {size(asked)}, and {facts.requests.device or 'the device'} {size(moved)}",
@@ -59,7 +63,7 @@ def _commits(facts: Facts) -> Link | None:
     if not journal.commits or journal.mean_ns is None:
         return None
     return link(
-        f"{count(journal.commits)} journal commits of {duration(journal.mean_ns)} each, with the data in them",
+        f"{count(journal.commits)} journal commits of {duration(journal.mean_ns)} each, data included",
         journal.commits,
         "commits",
         "journal",
@@ -68,28 +72,28 @@ def _commits(facts: Facts) -> Link | None:
 
 CAUSE = Cause(
     name="data-journaled",
-    title="Data are written twice, to the journal first",
+    title="Data written twice, to the journal first",
     meaning=(
-        "An ext4 that is mounted with data=journal writes all data to its journal, and later to their place. What is larger "
-        "than the journal waits until room is made there, and the disk goes to and fro between the two. It is made for small synchronous writes, "
-        "which need not be put in their place before they are safe."
+        "An ext4 that is mounted with data=journal writes all data to its journal, and later to its place. Writes larger "
+        "than the journal wait until it has room again, and the disk seeks between the two. The option is made for small "
+        "synchronous writes, which are safe as soon as they are in the journal."
     ),
     measured=(
-        "The mount options of the filesystem that is written to most; the bytes of the command's write requests against those of its calls."
+        "The mount options of the filesystem that is written to most; the bytes of the program's write requests, compared with those of its calls."
     ),
     thresholds=(
         Threshold(
-            "bytes written by the device, of those by the command", TWICE, "times",
-            "less, and a part of the data has not been written twice yet, and may never be",
+            "bytes written by the device, compared with those by the program, at least", TWICE, "times",
+            "with less, a part of the data has not been written twice yet, and may never be",
         ),
         Threshold(
-            "bytes written by the command, at least", BYTES_MIN, "bytes",
-            "less fits into the smallest journals, which then spare it the way to the place",
+            "bytes written by the program, at least", BYTES_MIN, "bytes",
+            "less fits into the smallest journals, which then save it the seek to its place",
         ),
     ),
     fooled_by=(
-        "a file that is written again before its data leave the journal: they go to their place once",
-        "pages that are changed through mapped memory are no calls: what they write is not in what was asked",
+        "a file that is rewritten before its data leaves the journal: it goes to its place once",
+        "pages that are changed through mapped memory: without calls, their bytes are not in what was asked for",
     ),
     remedies=(_ONCE, _LARGER),
     experiment=None,

@@ -1,11 +1,15 @@
-"""Others use the device that the command waits for."""
+"""Other processes use the device that the program waits for."""
+
+from msgspec.structs import replace
 
 from iowhy.whys import classes, evidence, links, next_command, saving
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link, percent, size
 from iowhy.whys.facts import Facts
+from iowhy.whys.facts.culprits import Culprit
 from iowhy.whys.facts.devices import scheduler
 from iowhy.whys.finding import Candidate, Claim
+from iowhy.whys.remedy import Remedy
 
 OTHERS = 0.5
 BUSY = 0.6
@@ -14,7 +18,7 @@ OURS = 0.5
 
 
 def find(facts: Facts) -> Candidate | None:
-    """Most of the time of the device's requests belongs to other processes."""
+    """Most of the device's request time belongs to other processes."""
     requests = facts.requests
     others = requests.others_share
     if not requests.known and not facts.run.pasted:
@@ -28,15 +32,17 @@ def find(facts: Facts) -> Candidate | None:
     if beside is not None and beside < BESIDE:
         return None
     dirtier = requests.dirtied_by if _waits_for_writeback(facts) else None
-    named = requests.others_name if dirtier is None else f"writing what {dirtier.who()} made dirty"
+    named = requests.others_name
     who = f", most by {named}" if named else ""
+    if dirtier is not None:
+        who = f", most for writing what {dirtier.who()} dirtied"
     return Candidate(
         claims=(Claim(classes.STORAGE, fraction=others),),
         chain=chain_of(
-            links.in_calls(facts, classes.STORAGE, "waits for storage"),
+            links.in_calls(facts, classes.STORAGE, "is spent waiting for storage"),
             links.device_load(facts),
             link(
-                f"{percent(others)} of the time of its requests belongs to other processes{who}",
+                f"{percent(others)} of the request time on {requests.device} belongs to other processes{who}",
                 others,
                 "share",
                 "devices",
@@ -45,22 +51,22 @@ def find(facts: Facts) -> Candidate | None:
             None
             if beside is None
             else link(
-                f"theirs are in flight in {percent(beside)} of the time that those of {facts.run.who} are",
+                f"{percent(beside)} of the time its I/O shares {requests.device} with theirs",
                 beside,
                 "share",
                 "devices",
             ),
             link(
-                f"they moved {size(requests.others_bytes)}, {facts.run.who} {size(requests.bytes)}",
+                f"others moved {size(requests.others_bytes)}, {facts.run.who} {size(requests.bytes)}",
                 requests.others_bytes,
                 "bytes",
                 "devices",
             ),
         ),
-        summary=f"waits for {requests.device}, which others keep busy{who}",
-        saving=saving.all_of_it("with nobody else on the device"),
+        summary=f"waiting for {requests.device}, {_by_whom(dirtier, named)}",
+        saving=saving.all_of_it("if nothing else uses the device"),
         remedies=(
-            _LATER,
+            _later(dirtier, named),
             _LESS_DIRTY if dirtier is not None else _weight(facts, requests.device),
             _ANOTHER,
         ),
@@ -68,30 +74,47 @@ def find(facts: Facts) -> Candidate | None:
     )
 
 
-def _weight(facts: Facts, device: str | None) -> str:
-    """Priorities are for the scheduler of the disk, and not each knows any (bfq does, mq-deadline since Linux 5.14)."""
+def _by_whom(dirtier: Culprit | None, named: str | None) -> str:
+    """Who keeps the device busy, as the end of a sentence. `named` is a file if no process is known."""
+    if dirtier is not None:
+        return f"busy writing what {dirtier.who()} dirtied"
+    if named is None:
+        return "which other processes keep busy"
+    return f"which others keep busy, mostly {'for ' if named.startswith('/') else ''}{named}"
+
+
+def _later(dirtier: Culprit | None, named: str | None) -> Remedy:
+    """The same with the name of the process that uses most of the device, if one is known."""
+    who = named if dirtier is None else dirtier.who()
+    if who is None or who.startswith("/"):
+        return _LATER
+    return replace(_LATER, do=f"Run {who} at another time")
+
+
+def _weight(facts: Facts, device: str | None) -> Remedy:
+    """Only some schedulers know priorities (bfq does, mq-deadline since Linux 5.14)."""
     found = scheduler(facts.relations, facts.requests.dev)
     if found is None or found in WEIGHS:
         return _WEIGHT
-    return (
-        f"limit the others (io.max); the scheduler of {device} ({found}) knows no priorities: ionice helps only with "
-        "another (bfq)"
+    return Remedy(
+        f"Limit the others (io.max of their control group); {device} ({found}) knows no priorities, so ionice needs bfq first",
+        risk=_SLOWER,
     )
 
 
 def _has_requests(facts: Facts) -> bool:
-    """Whether requests that may be its own (shared ones too) are what it mostly waits for: else when others' are beside them says nothing."""
+    """Whether it mostly waits for requests that may be its own (shared ones too): else it does not matter when others' are in flight."""
     waiting, ours = facts.budget.elapsed(*classes.STORAGE), facts.requests.ours_busy_share
     return ours is not None and ours >= OURS * waiting
 
 
 def _waits_for_writeback(facts: Facts) -> bool:
-    """Whether most of its waiting is for writes, which others' dirty pages go before."""
+    """Whether most of its waiting is for writes, which queue behind others' dirty pages."""
     return 2 * facts.budget.elapsed(classes.READ) < facts.budget.elapsed(*classes.STORAGE)
 
 
 def _by_counters(facts: Facts) -> Candidate | None:
-    """Without requests (--mode proc): its own counters against the device's."""
+    """Without requests (--mode proc): its own counters compared with the device's."""
     own, device = facts.devices.own_share, facts.devices.top
     busy = evidence.busy_while_waiting(facts)
     if own is None or device is None or 1 - own < OTHERS or busy is None or busy < BUSY:
@@ -99,59 +122,68 @@ def _by_counters(facts: Facts) -> Candidate | None:
     return Candidate(
         claims=(Claim(classes.STORAGE, fraction=1 - own),),
         chain=chain_of(
-            links.in_calls(facts, classes.STORAGE, "waits for storage"),
+            links.in_calls(facts, classes.STORAGE, "is spent waiting for storage"),
             links.device_load(facts),
             link(
-                f"{percent(1 - own)} of the bytes that it moved are not {facts.run.who}'s",
+                f"{percent(1 - own)} of the bytes that {device.name} moved are other processes'",
                 1 - own,
                 "share",
                 "devices",
             ),
         ),
-        summary=f"waits for {device.name}, which others keep busy",
-        saving=saving.all_of_it("with nobody else on the device"),
+        summary=f"waiting for {device.name}, which other processes keep busy",
+        saving=saving.all_of_it("if nothing else uses the device"),
         confidence=0.6,
-        lowered_by=("single requests are not known, only counters: see them as root",),
+        lowered_by=("only counters are known, not single requests: these need root",),
     )
 
 
-# Schedulers that heed ionice(1).
+# Schedulers that respect ionice(1).
 WEIGHS = frozenset({"bfq", "mq-deadline"})
-_LATER = "run them at another time"
-_WEIGHT = "give the command a higher I/O weight (ionice, io.weight) or limit the others (io.max)"
-_LESS_DIRTY = "limit what the others leave dirty: io.max or memory.high of their group, a lower vm.dirty_bytes"
-_ANOTHER = "put them on another device"
+_SLOWER = "the others get slower"
+_LATER = Remedy("Run the other work at another time", risk="it finishes later")
+_WEIGHT = Remedy(
+    "Give it a higher I/O weight (`ionice -c2 -n0`, io.weight), or limit the others (io.max)",
+    risk=_SLOWER,
+)
+_LESS_DIRTY = Remedy(
+    "Limit what the others leave dirty (io.max or memory.high of their control group, or `sysctl vm.dirty_bytes`)",
+    risk="their writes wait earlier",
+)
+_ANOTHER = Remedy(
+    "Move their data to another device", risk="it takes another device, and downtime to move"
+)
 
 CAUSE = Cause(
     name="device-contended",
-    title="Others keep the device busy",
-    meaning="The command's requests stand in a queue with those of other processes.",
+    title="Device shared with other processes",
+    meaning="The program's requests queue behind those of other processes.",
     measured=(
-        "Every request of the machine is recorded; those not submitted by the command and not for "
-        "its files are others'. Shared work of kernel threads (journal, flush) is charged to nobody. "
-        "The device is the one that the command's waits are for, by the filesystem of their files; whoever "
-        "made pages dirty there is named."
+        "All requests of the machine; those that the program neither submits nor causes through "
+        "its files belong to others. Shared work of kernel threads (journal, flush) counts for nobody. "
+        "The device is the one that the program waits for, by the filesystem of its files; the process that "
+        "dirtied most pages there is named."
     ),
     thresholds=(
         Threshold(
-            "others' share of the request time", OTHERS, "share",
-            "then most of what the device does is for somebody else",
+            "others' share of the request time, at least", OTHERS, "share",
+            "then the device works mostly for others",
         ),
         Threshold(
-            "device busy while the command waits", BUSY, "share",
-            "others on a device that rests do not delay anybody",
+            "device busy while the program waits, at least", BUSY, "share",
+            "on a device that is mostly idle, others delay nobody",
         ),
         Threshold(
-            "others' requests in flight beside the command's", BESIDE, "share",
-            "what others do while the command asks for nothing does not delay it",
+            "share of the program's I/O time with others' requests in flight, at least", BESIDE, "share",
+            "what others do while the program has no request does not delay it",
         ),
         Threshold(
-            "time with a request in flight that may be its own, of its waiting, for that to count", OURS, "share",
-            "who syncs what others made dirty waits for their requests first, and for the commit and its own after them",
+            "share of its waiting with a request in flight that may be its own, for that to count", OURS, "share",
+            "who syncs what others dirtied waits for their requests first, then for the commit and its own",
         ),
     ),
     fooled_by=(
-        "a service that works on the command's behalf (a database server, a loop device's worker) "
+        "a service that works for the program (a database server, a loop device's worker) "
         "counts as another process",
     ),
     remedies=(

@@ -9,6 +9,7 @@ from iowhy.whys.chain import chain_of, link, percent, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.stalls import written_in_runs_of
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
+from iowhy.whys.remedy import Remedy
 
 BUSY = 0.9
 DEPTH = 4.0
@@ -20,19 +21,28 @@ ALWAYS = 0.9
 IN_ORDER = 0.1
 
 
-_WELL_USED = (
-    "move less: nothing is wrong with the way the device is used",
-    "split the load over devices",
-    "use a faster device",
+MOVE_LESS = Remedy(
+    "Move fewer bytes: compress them, skip what is not needed, keep more in memory",
+    risk="compression takes CPU time, a larger cache takes memory",
 )
+_FEWER = Remedy(
+    "Make fewer requests: larger ones, in order, or from memory",
+    risk="work on the program; larger buffers and caches take memory",
+)
+_SPLIT = Remedy(
+    "Split the data over several devices (move some files, or stripe: RAID 0)",
+    risk="downtime while data moves; RAID 0 loses all if one device fails",
+)
+_FASTER = Remedy("Use a faster device", risk="it costs money, and downtime while data moves")
+_WELL_USED = (MOVE_LESS, _SPLIT, _FASTER)
 
 
-#: Who moves less saves as much; what can be left out is not known here.
-_HALF = Saving(0.5, "with half of the bytes, or on two devices")
+#: Moving less saves as much; what can be left out is not known here.
+_HALF = Saving(0.5, "with half the bytes, or two devices")
 
 
 def find(facts: Facts) -> Candidate | None:
-    """While the command waits, the device is busy, with more queued or with large requests."""
+    """While the program waits, the device is busy, with more queued or with large requests."""
     found = _found(facts)
     return None if found is None else replace(found, chain=(*found.chain, *health.reported(facts)))
 
@@ -48,11 +58,11 @@ def _found(facts: Facts) -> Candidate | None:
         depth = requests.own_depth if evidence.alone_on_its_device(facts) else requests.depth
         median = requests.median_bytes
     elif evidence.requests_were_recorded(facts):
-        # It made none: what others' devices do is not what it waits for.
+        # It made none: it does not wait for what devices do for others.
         return None
     elif device is not None:
         if evidence.others_by_counters(facts):
-            # What keeps it busy is not the command: device-contended.
+            # Others keep it busy: device-contended.
             return None
         depth, median = device.depth, device.request_bytes
     else:
@@ -67,21 +77,21 @@ def _found(facts: Facts) -> Candidate | None:
     if depth < DEPTH and not large and run is None:
         return None
     others = requests.others_share if requests.known else None
-    # Whether large requests lie in order is not known where no single ones are.
+    # Without single requests it is not known whether they are in order.
     in_order = requests.jump_share is not None and requests.jump_share < thresholds.JUMPS
     well_used = run is not None or (large and in_order)
     return Candidate(
         claims=(Claim(classes.STORAGE, fraction=1.0 if others is None else 1 - others),),
         chain=_chain(facts, busy, median, run),
-        summary="waits for a device that is busy all that time"
+        summary=f"waiting for {_name(facts)}, which hardly rests"
         + (
-            " and moves its data in long runs"
+            f" and moves data in runs of {size(run)}"
             if run is not None
-            else " and moves large requests"
+            else f" and moves large requests (median {size(median)})"
             if large and median is not None and median >= LARGE_BYTES
-            else " and moves in order what it is given"
+            else " and moves data in order"
             if large
-            else ""
+            else f" (queue depth {depth:.1f})"
         ),
         saving=_HALF
         if well_used
@@ -94,16 +104,26 @@ def _found(facts: Facts) -> Candidate | None:
     )
 
 
+def _name(facts: Facts) -> str:
+    """The device that is waited for."""
+    if facts.requests.known and facts.requests.count and facts.requests.device:
+        return facts.requests.device
+    return "its device" if facts.devices.top is None else facts.devices.top.name
+
+
 def _large_from(facts: Facts) -> int:
     """The size from which moving the data is most of what a request takes."""
     return STREAMED_BYTES if evidence.streams_on_a_disk_that_turns(facts) else LARGE_BYTES
 
 
-_TAKE_TURNS = "read one file after the other: each is read in order, but at once the device goes from one to the next"
+_TAKE_TURNS = Remedy(
+    "Read one file after the other: read at once, they make the device jump between them",
+    risk="fewer threads work at the same time",
+)
 
 
 def _in_turns(facts: Facts) -> bool:
-    """Whether every thread reads in order, in files that lie in order, and the requests jump all the same."""
+    """Whether every thread reads in order, in files that are in order, and the requests jump nevertheless."""
     jumping, own = facts.requests.jump_share, facts.calls.reading.jump_share
     return (
         jumping is not None
@@ -115,24 +135,24 @@ def _in_turns(facts: Facts) -> bool:
 
 def _chain(facts: Facts, busy: float, median: float | None, run: float | None) -> tuple[Link, ...]:
     """How loaded the device is, what requests move, and how busy it is while they are waited for."""
-    reads = "with reads " if evidence.only_reads_count(facts) else ""
+    reads = " with reads" if evidence.only_reads_count(facts) else ""
     return chain_of(
-        links.in_calls(facts, classes.STORAGE, "waits for storage"),
+        links.in_calls(facts, classes.STORAGE, "is spent waiting for storage"),
         links.device_load(facts),
         links.request_shape(facts),
         None
         if facts.requests.known or median is None
-        else link(f"a request moves {size(median)}", median, "bytes", "devices"),
+        else link(f"each request moves {size(median)}", median, "bytes", "devices"),
         None
         if run is None
         else link(
-            f"half of the bytes are moved in runs of {size(run)} and more",
+            f"half of the bytes move in runs of {size(run)} or more",
             run,
             "bytes",
             "request-pattern",
         ),
         link(
-            f"in the time spent waiting for storage, it is busy {reads}{percent(busy)}",
+            f"{_name(facts)} is busy{reads} for {percent(busy)} of that waiting time",
             busy,
             "share",
             "devices",
@@ -141,10 +161,10 @@ def _chain(facts: Facts, busy: float, median: float | None, run: float | None) -
 
 
 def _bulk_sync(facts: Facts) -> float | None:
-    """When it waits for a sync of much data, which goes to the device in long runs: their length.
+    """The length of the runs, if it waits for a sync of much data that goes to the device in long runs.
 
-    The kernel chooses the requests of such a sync, not the caller, so that small ones in a row move
-    data as large ones do; nor does it matter that the flush at its end is where a disk writes them.
+    The kernel chooses the requests of such a sync, not the caller: small ones in a row move data as
+    large ones do. It does not matter that a disk writes them only in the flush at the end.
     """
     syncing = facts.budget.elapsed(classes.SYNC)
     each = evidence.bytes_per_sync(facts)
@@ -157,28 +177,32 @@ def _bulk_sync(facts: Facts) -> float | None:
 
 
 def _device_alone(facts: Facts) -> Candidate | None:
-    """iostat -dx or sar -d: the device's own figures, without or beside those of the CPUs."""
+    """iostat -dx or sar -d: the device's own figures, with or without those of the CPUs."""
     if not facts.run.pasted:
         return None
     found, known = links.most_loaded(facts), facts.budget.known
     if found is None or found.busy_share is None or found.depth is None:
         return None
     if found.busy_share < BUSY or found.depth < DEPTH or found.completed_per_s == 0:
-        return None  # one that completes nothing is stuck (device-slow)
+        return None  # if it completes nothing it is stuck (device-slow)
     return Candidate(
         claims=(Claim(classes.STORAGE),) if known else (),
         chain=chain_of(found.shown),
-        summary="waits for a device that has no rest" if known else "it has no rest",
+        summary=f"waiting for {found.name}, which hardly rests (queue depth {found.depth:.1f})"
+        if known
+        else f"serving requests without rest (queue depth {found.depth:.1f})",
         saving=_HALF,
         confidence=0.7 if known else 0.5,
-        lowered_by=() if known else ("whether anything waits for the device is not in the text",),
+        lowered_by=()
+        if known
+        else ("the text does not show whether anything waits for the device",),
         fixed_share=None if known else found.busy_share,
         share_of=f"{found.name}'s time",
     )
 
 
 def _large_in_order(facts: Facts) -> Candidate | None:
-    """Sizes and seeks of a volume alone: large requests in order, the best that a disk can be asked for."""
+    """Only sizes and seeks of a volume: large requests in order, the best that a disk can be asked for."""
     if not facts.run.pasted:
         return None
     seeks = facts.measured.metric("seek_share")
@@ -190,7 +214,7 @@ def _large_in_order(facts: Facts) -> Candidate | None:
                 claims=(Claim(classes.STORAGE),),
                 chain=(
                     link(
-                        f"a {kind} to {volume} moves {size(sizes[volume])} on average",
+                        f"each {kind} {'to' if kind == 'write' else 'from'} {volume} moves {size(sizes[volume])} on average",
                         sizes[volume],
                         "bytes",
                         "measurements",
@@ -202,25 +226,26 @@ def _large_in_order(facts: Facts) -> Candidate | None:
                         "measurements",
                     ),
                 ),
-                summary="waits for a device that moves large requests in order",
+                summary=f"waiting for {volume}, which moves large requests in order ({size(sizes[volume])} each)",
                 saving=_HALF,
                 remedies=_WELL_USED,
                 confidence=0.6,
-                lowered_by=("how busy the device is is not in the text (iostat prints it)",),
+                lowered_by=("the text does not show how busy the device is (`iostat -x 1` does)",),
             )
     return None
 
 
 def _blocked_only(facts: Facts) -> Candidate | None:
-    """vmstat alone: no CPU is missed, processes are blocked all the time, CPUs idle."""
+    """vmstat alone: nothing waits for a CPU, processes are blocked all the time, CPUs idle."""
     machine = facts.machine
     blocked, share = machine.blocked, machine.blocked_share
     if not facts.run.pasted or not machine.waits_for_disks or blocked is None or share is None:
         return None
     disks = sorted(facts.measured.metric("operations_per_s").items(), key=lambda pair: -pair[1])
     if disks and not any(rate > 0 for _, rate in disks):
-        # The disks that are listed do nothing: what is waited for is not there.
+        # The listed disks do nothing: what is waited for is not among them.
         return None
+    active = [name for name, rate in disks if rate > 0]
     always = share >= ALWAYS
     return Candidate(
         claims=(
@@ -229,7 +254,7 @@ def _blocked_only(facts: Facts) -> Candidate | None:
         ),
         chain=chain_of(
             link(
-                f"{blocked:.1f} processes are blocked {'at any time' if always else 'on average'} and none waits for a CPU",
+                f"{blocked:.1f} processes are blocked {'at any time' if always else 'on average'}, and none waits for a CPU",
                 blocked,
                 "processes",
                 "system",
@@ -237,7 +262,7 @@ def _blocked_only(facts: Facts) -> Candidate | None:
             None
             if machine.idle is None
             else link(
-                f"the CPUs are {percent(machine.idle)} idle meanwhile",
+                f"the CPUs are {percent(machine.idle)} idle",
                 machine.idle,
                 "share",
                 "system",
@@ -254,59 +279,55 @@ def _blocked_only(facts: Facts) -> Candidate | None:
             if any(rate > 0 for _, rate in disks)
             else None,
         ),
-        summary="waits for disks while CPUs idle",
+        summary=f"waiting for {active[0] if len(active) == 1 else 'disks'} while CPUs idle",
         saving=_HALF,
         confidence=0.5 if always else 0.4,
         lowered_by=(
-            "how busy the disks are is not in the text (iostat -x 1 prints it)",
+            "the text does not show how busy the disks are (`iostat -x 1` does)",
             *(() if always else (f"no process is blocked in {percent(1 - share)} of the samples",)),
         ),
-        remedy="split the load over devices",
+        remedy=_SPLIT,
     )
 
 
 CAUSE = Cause(
     name="device-saturated",
-    title="The device does all it can",
+    title="A device at its limit",
     meaning=(
-        "There is always work in the device's queue, or requests are so large that it moves data "
-        "at its best rate. More parallelism only makes requests wait longer."
+        "The device's queue always holds work, or requests are so large that it moves data at its "
+        "best rate. More parallelism only makes requests wait longer."
     ),
     measured=(
-        "Union of the requests' intervals from queue to completion against the time that the "
-        "command waits for storage, mean number in flight, request sizes; from other tools the "
-        "utilisation and queue of iostat, and beside them what smartctl, nvme smart-log, /proc/mdstat and "
-        "the kernel's log report of that disk."
+        "The time in which the device has requests (from queue to completion), as a share of the time that the "
+        "program waits for storage; the mean queue depth; the request sizes. From other tools: iostat's "
+        "utilisation and queue, and what smartctl, nvme smart-log, /proc/mdstat and the kernel's log report "
+        "about that disk."
     ),
     thresholds=(
         Threshold(
-            "device busy while the command waits", BUSY, "share",
-            "below it, the device rests between requests and something else sets the pace",
+            "device busy while the program waits", BUSY, "share",
+            "below it, the device rests between requests, and something else sets the pace",
         ),
         Threshold(
             "requests in flight", DEPTH, "requests",
-            "with four, another is ready when one ends, and a disk can order them",
+            "with four, the next is ready when one ends, and a disk can choose their order",
         ),
         Threshold(
             "large request", LARGE_BYTES, "bytes",
-            "from here on moving the data takes longer than reaching it, so depth adds nothing; "
-            "in a sync of more than 1 MiB, requests in a row count as one",
+            "from this size on, moving the data takes longer than reaching it, and more depth adds nothing; "
+            "in a sync of more than 1 MiB, adjacent requests count as one",
         ),
         Threshold(
-            "the same of requests in order on a disk that turns", STREAMED_BYTES, "bytes",
-            "at 150 MB/s they take 0.2 ms to move, and reach their place without a seek in some 0.05 ms",
+            "large request, if in order on a rotating disk", STREAMED_BYTES, "bytes",
+            "at 150 MB/s moving it takes 0.2 ms, reaching its place without a seek about 0.05 ms",
         ),
     ),
     fooled_by=(
-        "utilisation of a device that serves many at once (SSD, array) says busy, not full: "
-        "hence the depth",
-        "a throttle below the queue looks like a slow device",
+        "a device that serves many requests at once (SSD, array): 100 % utilisation means busy, not full, "
+        "so the depth counts too",
+        "a throttle below the queue, which looks like a slow device",
     ),
-    remedies=(
-        "move fewer bytes or make fewer requests (larger, in order, cached)",
-        "split the load over devices",
-        "use a faster device",
-    ),
+    remedies=(_FEWER, _SPLIT, _FASTER),
     experiment="io-contention",
     find=find,
     settled_by=next_command.DEVICE,

@@ -1,4 +1,6 @@
-"""The device takes long for a request although little is asked of it."""
+"""The device takes long for a request although it has few."""
+
+import re
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -10,9 +12,10 @@ from iowhy.whys.chain import chain_of, duration, link, percent, plural
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.stalls import stalls
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
+from iowhy.whys.remedy import Remedy
 
 SERVICE_NS = 20e6
-# What a disk that says it does not turn takes at most where nothing is wrong: flash answers in 0.1 ms, behind a network in 1 ms.
+# The most that a healthy disk takes that says it does not rotate: flash answers in 0.1 ms, behind a network in 1 ms.
 FLASH_NS = 1e6
 # 50 MB/s: the inner tracks of an old disk.
 SLOWEST_BYTES_PER_NS = 0.05
@@ -21,12 +24,14 @@ OUTLIERS = 0.3
 SCATTERED = 0.5
 REQUESTS_MIN = 16
 ERRORS = 0.001
-# The part of a request's time that no disk takes, from which it is the device that is waited for.
+# The part of a request's time beyond what any disk takes; from it on, all of the waiting is for the device.
 LATE = 0.3
 # A device that works less than this is not what is waited for.
 WORKS = 0.3
-# Busy in all of the time but what the rounding of a percentage hides.
+# Busy all of the time, but for what the rounding of a percentage hides.
 STUCK = 0.99
+#: Linux disks that SMART can be read from: not virtual ones, arrays or volumes.
+_HAS_SMART = re.compile(r"sd[a-z]+|nvme\d+n\d+")
 
 
 class Part(Struct, frozen=True):
@@ -37,9 +42,9 @@ class Part(Struct, frozen=True):
 
     @classmethod
     def of(cls, allowed_ns: float, taken_ns: float, usual_ns: float) -> "Part":
-        """Of a device that takes longer than allowed: by little, only what is too long has this cause.
+        """For a device that takes longer than allowed. If only a little longer, this cause claims only the excess.
 
-        `usual_ns` is what one of its kind takes: what is allowed is the slowest of all kinds, and no bound of what can be gained.
+        `usual_ns` is what its kind takes. What is allowed is the slowest of all kinds, so it is not a bound of what can be saved.
         """
         late = 1 - allowed_ns / taken_ns
         return cls(1.0, 1 - usual_ns / taken_ns) if late >= LATE else cls(late, 1.0)
@@ -68,8 +73,8 @@ def _found(facts: Facts) -> Candidate | None:
     late = 0.0 if requests.slow_share is None else requests.slow_share
     count = requests.slow_count
     if late >= OUTLIERS and not shallow:
-        # A disk that empties its write cache to scattered places answers nobody meanwhile: that is the way of
-        # such writes, not the disk's.
+        # A disk that empties its write cache to scattered places answers nobody while it does: that is due to
+        # such writes, not to the disk.
         scattered = requests.writes > requests.reads and _scattered(requests.jump_share)
         late, count = (0.0, 0) if scattered else stalls(facts.relations, facts.requests)
     outliers = late >= OUTLIERS and count >= 1
@@ -80,19 +85,26 @@ def _found(facts: Facts) -> Candidate | None:
     beyond = Part.of(allowed, median, usual) if slow else Part(late, 1.0)
     if failing:
         beyond = Part(1.0, 1.0)
-    # Where it has no request meanwhile, what is waited for is not its answer (a limit above the queue, say).
+    # If it has no request in that time, it is not its answer that is waited for (but a limit above the queue, say).
     busy = evidence.busy_while_waiting(facts) if slow and not (outliers or failing) else None
     return Candidate(
         claims=(Claim(classes.STORAGE, fraction=beyond.claimed * (1.0 if busy is None else busy)),),
         chain=_chain(facts, median, (count, late) if outliers else None, failing),
-        summary=f"waits for {requests.device}, which answers late"
-        + (" though its queue is short" if shallow else ": it stalls"),
+        summary=f"waiting for {requests.device}, which "
+        + (
+            f"failed {plural(requests.errors, 'request')}"
+            if failing
+            else f"stalled for {plural(count, 'request')}"
+            if outliers and not slow
+            else f"takes {duration(median)} per request though its queue is short"
+        ),
         saving=Saving(
             beyond.saved,
-            f"if the device answers in {duration(usual)}"
+            f"if {requests.device} answers in {duration(usual)}"
             if slow and not failing
-            else "if the device answers like others",
+            else f"if {requests.device} answers like other devices",
         ),
+        remedies=_remedies(requests.device),
         needs=("block_requests",),
     )
 
@@ -105,10 +117,10 @@ def _chain(
     shallow = requests.depth is not None and requests.depth <= SHALLOW
     count, late = outliers or (0, 0.0)
     return chain_of(
-        links.in_calls(facts, classes.STORAGE, "waits for storage"),
+        links.in_calls(facts, classes.STORAGE, "is spent waiting for storage"),
         link(
-            f"{requests.device} takes {duration(median)} for a request in the median"
-            + ("" if requests.depth is None else f" with {requests.depth:.1f} in flight"),
+            f"{requests.device} takes a median of {duration(median)} per request"
+            + ("" if requests.depth is None else f", at a queue depth of {requests.depth:.1f}"),
             median,
             "ns",
             "request-latency",
@@ -116,9 +128,9 @@ def _chain(
         None
         if not outliers
         else link(
-            f"{plural(count, 'request')} of more than 100 ms take "
-            f"{percent(late)} of the service time"
-            + ("" if shallow else ", while the device completes hardly any other"),
+            f"{plural(count, 'request')} of more than 100 ms {'takes' if count == 1 else 'take'} "
+            f"{percent(late)} of all requests' service time"
+            + ("" if shallow else ", and the device completes hardly any other then"),
             late,
             "share",
             "request-latency",
@@ -136,7 +148,7 @@ def _scattered(jump_share: float | None) -> bool:
 
 
 def _stuck(facts: Facts) -> Candidate | None:
-    """Requests in flight all the time, of which none is completed."""
+    """Requests in flight all the time, none of them completed."""
     found = links.most_loaded(facts)
     if found is None or found.completed_per_s is None or found.completed_per_s > 0:
         return None
@@ -154,18 +166,19 @@ def _stuck(facts: Facts) -> Candidate | None:
             found.shown,
             link(
                 f"{plural(round(depth), 'request')} {'is' if round(depth) == 1 else 'are'} in flight, "
-                "and none is completed",
+                "and none completes",
                 depth,
                 "requests",
                 "devices",
             ),
         ),
-        summary=f"waits for {name}, which completes no request: it is stuck"
+        summary=f"waiting for {name}, which is stuck: it completes no request"
         if facts.budget.known
-        else "it completes no request: it is stuck",
-        saving=saving.all_of_it("if the device answers at all"),
+        else "completing no request (the device is stuck)",
+        saving=saving.all_of_it(f"if {name} answers at all"),
+        remedies=_remedies(name),
         confidence=0.8,
-        lowered_by=("single requests are not known, only the counters' means",),
+        lowered_by=(_ONLY_MEANS,),
         fixed_share=None if facts.budget.known else busy,
         share_of=f"{name}'s time",
     )
@@ -185,76 +198,96 @@ def _counters(facts: Facts) -> Candidate | None:
     return Candidate(
         claims=(Claim(classes.STORAGE, fraction=beyond.claimed),),
         chain=chain_of(links.device_load(facts)),
-        summary=f"waits for {device.name}, which answers late though its queue is short",
-        saving=Saving(beyond.saved, f"if the device answers in {duration(allowed)}"),
+        summary=f"waiting for {device.name}, which takes {duration(device.wait_ns)} per request though its queue is short",
+        saving=Saving(beyond.saved, f"if {device.name} answers in {duration(allowed)}"),
+        remedies=_remedies(device.name),
         confidence=0.7,
-        lowered_by=("single requests are not known, only the counters' means",),
+        lowered_by=(_ONLY_MEANS,),
     )
+
+
+_ONLY_MEANS = "only the counters' averages are known, not single requests"
+_MOVE = Remedy("Move the data to another device", risk="downtime while it is copied")
+_CHECK = Remedy("Check the device: the kernel's log, SMART, cables, its array's statistics")
+
+
+def _remedies(name: str | None) -> tuple[Remedy, ...]:
+    """How to look at this device, then what to do if it stays slow."""
+    return (_CHECK if name is None else _check(name), _MOVE)
+
+
+def _check(name: str) -> Remedy:
+    """A disk reports on itself, a virtual one can only be seen from its host."""
+    if _HAS_SMART.fullmatch(name):
+        return Remedy(
+            f"Check {name} as root: `dmesg -T | grep {name}`, `smartctl -a /dev/{name}`, then cables and controller"
+        )
+    if evidence.SAYS_SO_ALWAYS.fullmatch(name):
+        return Remedy(
+            f"Check `dmesg -T | grep {name}`, and have the storage behind {name} checked on its host"
+        )
+    return Remedy(f"Check {name}: the kernel's log, SMART, cables, its array's statistics")
 
 
 CAUSE = Cause(
     name="device-slow",
-    title="The device answers late",
+    title="A slow or failing device",
     meaning=(
-        "Requests take far longer than reaching and moving the data should, with no queue to blame: "
-        "a failing disk, a saturated network under it, an overloaded array or host."
+        "Requests take far longer than reaching and moving the data should, though the queue is short. "
+        "The disk may be failing, the network behind it full, its array or host overloaded."
     ),
     measured=(
-        "Time from issue to completion, without flushes, at the queue depth of the run; the share of "
-        "service time in requests above 100 ms and 20 times the median (in a deep queue only of those "
-        "in whose time the device completes less than half as many requests as else: others taken "
-        "first are no fault of the device); errors. Beside another tool's figures also what smartctl, nvme "
-        "smart-log, /proc/mdstat and the kernel's log report of that disk."
+        "Time from issue to completion, without flushes, at the queue depth of the run. The share of "
+        "service time in requests above 100 ms and 20 times the median. In a deep queue, only those count "
+        "during which the device completes less than half as many requests as at other times: that it serves "
+        "others first is not its fault. Errors. With another tool's figures, also what smartctl, nvme "
+        "smart-log, /proc/mdstat and the kernel's log report about that disk."
     ),
     thresholds=(
         Threshold(
             "median service at a shallow queue", SERVICE_NS, "ns",
-            "the longest seek and a full turn of a 5,400 rpm disk; to it the time to move the data "
-            "at 50 MB/s is added",
+            "the longest seek and a full turn of a 5,400 rpm disk; the time to move the data at "
+            "50 MB/s is added",
         ),
         Threshold(
-            "access that a disk may take that does not turn, for what can be gained", FLASH_NS, "ns",
+            "usual access time of a disk that does not rotate, for what can be saved", FLASH_NS, "ns",
             "flash answers in 0.1 ms, behind a network in 1 ms",
         ),
         Threshold(
-            "part of a request's time beyond that, from which all waiting counts", LATE, "share",
-            "a disk that is slower than the slowest by less explains no more than that; the rest has "
-            "other causes",
+            "part of a request's time above the allowed one, from which all waiting counts", LATE, "share",
+            "below it, the disk explains only that part; the rest has other causes",
         ),
         Threshold(
             "requests in flight, at most", SHALLOW, "requests",
-            "with more, requests wait for each other and their time is not the device's",
+            "with more, requests wait for each other, and that time is not the device's",
         ),
         Threshold(
             "share of service time in outliers", OUTLIERS, "share",
-            "when a few requests take a third of all time, they are the problem",
+            "if a few requests take a third of all time, they are the problem",
         ),
         Threshold(
-            "writes away from the one before, from which they are scattered", SCATTERED, "share",
-            "most of them: emptying a write cache takes as long as the way to them",
+            "writes that jump, from which they are called scattered", SCATTERED, "share",
+            "with more, emptying a write cache takes as long as seeking to all of them",
         ),
-        Threshold("requests, at least", REQUESTS_MIN, "requests", "of fewer the median is chance"),
+        Threshold("requests, at least", REQUESTS_MIN, "requests", "with fewer, the median is chance"),
         Threshold(
             "requests that fail, at least", ERRORS, "share",
-            "one of a thousand, retried for seconds each, is most of the time already",
+            "one in a thousand, retried for seconds, already takes most of the time",
         ),
         Threshold(
             "busy without completing a request, at least", STUCK, "share",
-            "all of the time but what the rounding of a percentage hides",
+            "all of the time, but for what the rounding of a percentage hides",
         ),
     ),
     fooled_by=(
-        "another user of the same array or host: its load is not visible from here",
+        "another user of the same array or host, whose load cannot be seen from here",
         "a power-saving disk that spins up once",
-        "a request that a device with a deep queue leaves lying while it answers others at full rate: it "
-        "is not counted",
-        "stalls under a deep queue of scattered writes: a disk that empties its write cache looks like "
-        "that, so they are not counted",
+        "a request that a device with a deep queue postpones while it answers others at full rate: not "
+        "counted",
+        "stalls under a deep queue of scattered writes, which a disk that empties its write cache shows too: "
+        "not counted",
     ),
-    remedies=(
-        "look at the device: kernel log, SMART, path, the array's own statistics",
-        "move the data to another device",
-    ),
+    remedies=(_CHECK, _MOVE),
     experiment="fast-device",
     find=find,
     settled_by=next_command.DEVICE,

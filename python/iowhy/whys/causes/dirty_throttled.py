@@ -5,6 +5,7 @@ from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, percent, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Claim
+from iowhy.whys.remedy import Remedy
 
 SHARE = 0.05
 
@@ -49,7 +50,7 @@ def find(facts: Facts) -> Candidate | None:
         claims=(claim,),
         chain=chain_of(
             link(
-                f"{percent(share)} of the time writers are paused by the dirty limits",
+                f"the kernel pauses writers at the dirty limits for {percent(share)} of the time",
                 share,
                 "share",
                 "budget",
@@ -66,46 +67,73 @@ def find(facts: Facts) -> Candidate | None:
             limit,
             links.device_load(facts),
         ),
-        summary="is pauses of the writers: they make pages dirty faster than the device takes them",
-        saving=saving.all_of_it("if all of it may stay in memory until after the end")
+        summary=f"waiting at the dirty limit: pages get dirty faster than {_device(facts)} takes them",
+        saving=saving.all_of_it("if all written data may stay in memory until the end")
         if fits
         else saving.half("bytes, or a device twice as fast"),
-        remedies=_FITS if fits else (),
+        remedies=(_raise(facts), _WRITE_LESS, _EARLIER) if fits else (),
         needs=("dirty_throttle", "waits"),
     )
 
 
 def _fits(facts: Facts) -> bool:
-    """Whether all that it writes would fit into half of the memory that it may use; False if not known."""
+    """Whether all that it writes fits into half of the memory that it may use; False if not known."""
     written, room = facts.calls.writes.done_bytes, facts.machine.cache_room_bytes
     return written is not None and room is not None and written <= room / 2
 
 
-_FITS = (
-    "raise the dirty limits (vm.dirty_bytes, vm.dirty_background_bytes): what it writes fits into memory",
-    "write less (compress), or to a device that takes more",
-    "start the writing early (sync_file_range), so that pauses are short",
+def _device(facts: Facts) -> str:
+    """The device that is written to."""
+    if facts.requests.known and facts.requests.count and facts.requests.device:
+        return facts.requests.device
+    return "the device" if facts.devices.top is None else facts.devices.top.name
+
+
+def _raise(facts: Facts) -> Remedy:
+    """Limits that all it writes stays below; a memory limit of its group scales them, so then without numbers.
+
+    Pauses begin halfway between the two limits (dirty_freerun_ceiling in mm/page-writeback.c).
+    """
+    written = facts.calls.writes.done_bytes
+    if written is None or facts.machine.is_limited:
+        do = (
+            "Raise `vm.dirty_bytes` and `vm.dirty_background_bytes`: all it writes fits into memory"
+        )
+        return Remedy(do, risk=_RISK)
+    background, limit = (-(-written * part // _MIB) * _MIB for part in (0.5, 2))
+    values = f"vm.dirty_background_bytes={background:.0f} vm.dirty_bytes={limit:.0f}"
+    return Remedy(f"Raise the dirty limits, as root: `sysctl {values}`", risk=_RISK)
+
+
+_MIB = 1 << 20
+_RISK = "a crash loses more data, and the next sync of any program takes longer"
+_RAISE = Remedy(
+    "Raise `vm.dirty_bytes` and `vm.dirty_background_bytes`, if writes come in bursts that memory can hold",
+    risk=_RISK,
+)
+_WRITE_LESS = Remedy(
+    "Write less (compress it), or write to a faster device", risk="compression takes CPU time"
+)
+_EARLIER = Remedy(
+    "Start writeback earlier (lower `vm.dirty_background_bytes`, or `sync_file_range`): pauses get shorter",
+    risk="data that changes again soon is written twice",
 )
 
 CAUSE = Cause(
     name="dirty-throttled",
-    title="Writers are paused by the dirty limits",
+    title="Writers paused at the dirty limit",
     meaning=(
-        "The command fills the page cache faster than the device empties it. At the dirty limit the "
-        "kernel makes each writer sleep, so that it goes at the device's pace."
+        "The program fills the page cache faster than the device empties it. At the dirty limit the "
+        "kernel makes each writer sleep, and writing slows down to the device's pace."
     ),
-    measured="Waits inside balance_dirty_pages, its pauses, the dirty pages and the limit then.",
+    measured="Waits inside balance_dirty_pages, its pauses, and the dirty pages and the limit at that time.",
     thresholds=(
-        Threshold("paused time", SHARE, "share", "what a finding must explain to be listed"),
+        Threshold("paused time", SHARE, "share", "a finding must explain as much to be listed"),
     ),
     fooled_by=(
-        "a limit of a control group (memory.high, its own dirty limit), far below the machine's",
+        "a control group's limit (memory.high, its share of the dirty limit), far below the machine's",
     ),
-    remedies=(
-        "write less (compress), or to a device that takes more",
-        "raise the dirty limits (vm.dirty_bytes, vm.dirty_background_bytes) where bursts are short and memory is plenty",
-        "start the writing early (sync_file_range, a lower vm.dirty_background_bytes), so that pauses are short",
-    ),
+    remedies=(_WRITE_LESS, _RAISE, _EARLIER),
     experiment="fast-device",
     find=find,
     unseen_without=("waits",),

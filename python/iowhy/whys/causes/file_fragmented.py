@@ -1,4 +1,4 @@
-"""The file lies in pieces, so what is asked for in order becomes small scattered requests."""
+"""The file is in pieces: reading or writing it in order becomes small scattered requests."""
 
 from iowhy import units
 from iowhy.invocation import quoted
@@ -10,6 +10,7 @@ from iowhy.whys.facts.filesystems import Filesystem, of
 from iowhy.whys.facts.layout import File
 from iowhy.whys.facts.owners import Owner
 from iowhy.whys.finding import Candidate, Claim, Link
+from iowhy.whys.remedy import Remedy
 
 # Waits for a file in pieces, or pauses because it is written slowly.
 AMONG = classes.STORAGE | {classes.THROTTLED}
@@ -39,50 +40,79 @@ def find(facts: Facts) -> Candidate | None:
     return Candidate(
         claims=(Claim(AMONG, fraction=share * (1 - remains_ns / waiting_ns)),),
         chain=chain_of(
-            links.in_calls(facts, classes.STORAGE, "waits for storage"),
+            links.in_calls(facts, classes.STORAGE, "is spent waiting for storage"),
             _asked(facts),
             *_layout(owner, file, name),
             _allocated(file),
             link(
-                f"in order, its {size(moved)} would take some {duration(remains_ns)}: that is not "
-                "claimed",
+                f"in order, its {size(moved)} would take about {duration(remains_ns)}; that part is not "
+                "counted here",
                 remains_ns,
                 "ns",
                 "files",
             ),
         ),
         summary=(
-            f"goes to {name}, which lies in {count(file.extents)} extents, so that calls become "
+            f"waiting for {name}, fragmented into {count(file.extents)} extents: "
             f"requests of {size(owner.median_bytes)} that jump"
         ),
-        saving=saving.all_of_it("if it lies in one piece"),
+        saving=saving.all_of_it("if the file is in one piece"),
         remedies=_remedies(filesystem, file.path),
         provable=not copied,
         needs=("block_requests", "extents"),
     )
 
 
+_BUSY = "heavy I/O and as much free space while it runs"
+_COPY = "Copy it, with its programs stopped: a copy is written in order"
 #: Copy-on-write puts what is written again to another place: blocks allocated ahead are not kept.
 _COPY_ON_WRITE = (
-    "switch copy-on-write off for it while it is empty (chattr +C on it or its directory, nodatacow)",
-    "defragment what is there (btrfs filesystem defragment, or copy it)",
-    "write more at a time: what is written together is laid out together",
+    Remedy(
+        "Turn off copy-on-write for it while it is empty (`chattr +C` on it or its directory, or mount `nodatacow`)",
+        risk="no checksums and no compression for this data",
+    ),
+    Remedy(
+        "Defragment it (`btrfs filesystem defragment`, or copy it)",
+        risk=f"{_BUSY}; blocks shared with snapshots are duplicated",
+    ),
+    Remedy(
+        "Write more at a time: what is written together is placed together",
+        risk="a larger buffer takes memory, and a crash loses more of it",
+    ),
 )
-_ALLOCATE = "allocate it before writing (fallocate, or write it once in order)"
-_LARGER_UNITS = "use larger blocks or an extent size hint (xfs_io extsize, bigalloc)"
-_DEFRAGMENT = (
-    "defragment what is there (xfs_fsr, e4defrag, btrfs filesystem defragment, or copy it)"
+_ALLOCATE = Remedy(
+    "Allocate the file before writing it (`fallocate`), or write it once in order",
+    risk="its space is taken at once",
+)
+_LARGER_UNITS = Remedy(
+    "Use larger blocks (ext4 bigalloc) or an extent size hint (`xfs_io -c 'extsize 1m'`)",
+    risk="small files take more space",
+)
+_DEFRAGMENT = Remedy(
+    "Defragment it (`xfs_fsr`, `e4defrag`, `btrfs filesystem defragment`, or copy it)", risk=_BUSY
 )
 #: By the kind of filesystem: how it is made to allocate in larger units, and what defragments a file.
 _OF_KIND = {
-    "ext4": ("use larger blocks (bigalloc, when it is made anew)", "e4defrag"),
-    "xfs": ("give its directory an extent size hint while it is empty (xfs_io -c 'extsize 1m')", "xfs_fsr"),
+    "ext4": (
+        Remedy(
+            "Use larger blocks (`mkfs.ext4 -O bigalloc`, on a new filesystem)",
+            risk="all data has to be copied; small files take more space",
+        ),
+        "e4defrag",
+    ),
+    "xfs": (
+        Remedy(
+            "Give its directory an extent size hint while it is empty (`xfs_io -c 'extsize 1m'`)",
+            risk="small files take more space",
+        ),
+        "xfs_fsr",
+    ),
     "btrfs": (None, "btrfs filesystem defragment"),
 }  # fmt: skip
 
 
-def _remedies(one: Filesystem | None, path: str | None) -> tuple[str, ...]:
-    """Those that its kind has; all where that is not known."""
+def _remedies(one: Filesystem | None, path: str | None) -> tuple[Remedy, ...]:
+    """Those that its kind of filesystem has; all if that is not known."""
     if one is None:
         return ()
     if one.copies_on_write:
@@ -90,9 +120,9 @@ def _remedies(one: Filesystem | None, path: str | None) -> tuple[str, ...]:
     units_of, tool = _OF_KIND.get(one.kind, (None, None))
     larger = () if units_of is None else (units_of,)
     if tool is None:
-        return (_ALLOCATE, *larger, "copy it: a copy is written in order")
-    named = "what is there" if path is None else f"it (as root: `{tool} {quoted(path)}`)"
-    return (_ALLOCATE, *larger, f"defragment {named}, or copy it")
+        return (_ALLOCATE, *larger, Remedy(_COPY, risk="downtime, and as much free space"))
+    named = f"`{tool}`" if path is None else f"as root: `{tool} {quoted(path)}`"
+    return (_ALLOCATE, *larger, Remedy(f"Defragment it ({named}), or copy it", risk=_BUSY))
 
 
 def _asked(facts: Facts) -> Link | None:
@@ -103,7 +133,7 @@ def _asked(facts: Facts) -> Link | None:
 
 
 def _layout(owner: Owner, file: File, name: str) -> tuple[Link, ...]:
-    """What that became on the device, and how the file lies there."""
+    """What that becomes on the device, and how the file is laid out there."""
     return (
         link(
             f"{name}: {count(owner.count)} requests, {size(owner.median_bytes)} in the median",
@@ -112,20 +142,19 @@ def _layout(owner: Owner, file: File, name: str) -> tuple[Link, ...]:
             "files",
         ),
         link(
-            f"{percent(owner.jump_share)} of them are not next to the one before (seek share)",
+            f"{percent(owner.jump_share)} of these requests do not start where the one before ended",
             owner.jump_share,
             "share",
             "files",
         ),
         link(
-            f"because the file lies in {count(file.extents)} extents, "
-            f"{size(file.mean_extent_bytes)} each",
+            f"the file is in {count(file.extents)} extents of {size(file.mean_extent_bytes)} each",
             file.extents,
             "extents",
             "layout",
         ),
         link(
-            f"its sequentiality is {percent(file.sequentiality)}",
+            f"{percent(file.sequentiality)} of its neighbouring blocks are neighbours on the device (sequentiality)",
             file.sequentiality,
             "share",
             "layout",
@@ -134,15 +163,15 @@ def _layout(owner: Owner, file: File, name: str) -> tuple[Link, ...]:
 
 
 def _allocated(file: File) -> Link | None:
-    """Who allocated it, where that was recorded: several writers in turn mix their blocks."""
+    """Who allocated it, if that was recorded: writers that take turns mix their blocks."""
     if not file.allocations or file.writers is None:
         return None
     between = ""
     if file.writers > 1 and file.interleaved is not None:
-        between = f", {percent(file.interleaved)} of them right after another thread's"
+        between = f"; {percent(file.interleaved)} of the steps follow another thread's"
     return link(
-        f"{plural(file.writers, 'thread')} allocated it in {count(file.allocations)} steps, as "
-        f"they wrote{between}",
+        f"{plural(file.writers, 'thread')} allocated it in {count(file.allocations)} steps while "
+        f"writing{between}",
         file.writers,
         "threads",
         "layout",
@@ -165,18 +194,15 @@ def _printed(facts: Facts) -> Candidate | None:
         return None
     fixed = None
     if not facts.budget.known:
-        # No time was printed at all; the way to the data is what a jump costs more than its bytes.
+        # No time was printed at all. Of what a jump costs, the way to the data is more than moving it.
         fixed = SEEKS if seeks is None else seeks
     return Candidate(
         claims=(Claim(AMONG),),
         chain=_printed_chain(facts, file, sequentiality, seeks, request),
-        summary=(
-            f"goes to {file}, whose blocks lie apart (sequentiality {percent(sequentiality)}), so "
-            "that large calls become small requests that jump"
-        ),
-        saving=saving.all_of_it("if it lies in one piece"),
+        summary=f"accessing {file}, which is fragmented (sequentiality {percent(sequentiality)}), in small requests that jump",
+        saving=saving.all_of_it("if the file is in one piece"),
         confidence=0.85,
-        lowered_by=() if fixed is None else ("shares of time are not in the text",),
+        lowered_by=() if fixed is None else ("the text shows no shares of time",),
         fixed_share=fixed,
         share_of="the requests",
     )
@@ -194,18 +220,20 @@ def _printed_request(facts: Facts) -> float | None:
 def _printed_chain(
     facts: Facts, file: str, sequentiality: float, seeks: float | None, request: float | None
 ) -> tuple[Link, ...]:
-    """The call that takes longest, its requests, and how the file lies."""
+    """The call that takes longest, its requests, and how the file is laid out."""
     extents = facts.measured.metric("extents").get(file)
     return chain_of(
         _slowest_call(facts),
         None
         if request is None
-        else link(f"a request moves {size(request)} on average", request, "bytes", "measurements"),
+        else link(
+            f"each request moves {size(request)} on average", request, "bytes", "measurements"
+        ),
         None
         if seeks is None
         else link(f"{percent(seeks)} of the requests need a seek", seeks, "share", "measurements"),
         link(
-            f"because the blocks of {file} lie apart: its sequentiality is {percent(sequentiality)}",
+            f"only {percent(sequentiality)} of {file}'s neighbouring blocks are neighbours on the device (sequentiality)",
             sequentiality,
             "share",
             "measurements",
@@ -217,13 +245,13 @@ def _printed_chain(
 
 
 def _slowest_call(facts: Facts) -> Link | None:
-    """The call with the longest mean, against its CPU time."""
+    """The call with the longest mean, compared with its CPU time."""
     calls = facts.measured.metric("elapsed_mean_ns")
     slowest = max(calls, key=calls.__getitem__, default=None)
     if slowest is None:
         return None
     on_cpu = facts.measured.metric("cpu_mean_ns").get(slowest)
-    cpu = "" if on_cpu is None else f", but only {duration(on_cpu)} of CPU: it waits for I/O"
+    cpu = "" if on_cpu is None else f", only {duration(on_cpu)} of it on a CPU: it waits for I/O"
     return link(
         f"{slowest} takes {duration(calls[slowest])} on average{cpu}",
         calls[slowest],
@@ -234,27 +262,25 @@ def _slowest_call(facts: Facts) -> Link | None:
 
 CAUSE = Cause(
     name="file-fragmented",
-    title="The file lies in pieces",
+    title="Fragmented file",
     meaning=(
-        "Neighbouring blocks of the file are not neighbours on the device, so that one large call, "
-        "or calls in order, become many small requests with a jump between them. It comes from "
-        "allocating blocks as they are written, by several writers at once or on a full file "
-        "system, and from copy-on-write."
+        "Neighbouring blocks of the file are not neighbours on the device. One large call, or calls in "
+        "order, become many small requests with a jump between them. Causes are blocks allocated while "
+        "several programs write, a nearly full filesystem, and copy-on-write."
     ),
     measured=(
-        "Extents of the files (FIEMAP) joined with the requests that their pages became: count, "
-        "mean length, sequentiality (the share of neighbouring blocks that are neighbours on the "
-        "device, as AIX' fileplace counts it), the requests' sizes and jumps, and which threads "
-        "allocated."
+        "Extents of the files (FIEMAP), joined with the requests for their pages: count, mean length, "
+        "sequentiality (the share of neighbouring blocks that are neighbours on the device, as AIX' "
+        "fileplace counts it), sizes and jumps of the requests, and the threads that allocated."
     ),
     thresholds=(
         Threshold(
             "mean extent, at most", thresholds.EXTENT_BYTES, "bytes",
-            "1 ms of transfer at 130 MB/s, against 8 ms and more of the way to the next one",
+            "1 ms of transfer at 130 MB/s, compared with 8 ms or more to reach the next one",
         ),
         Threshold(
             "extents, at least", thresholds.EXTENTS_MIN, "extents",
-            "a few jumps cost nothing beside thousands of requests",
+            "a few jumps cost nothing compared with thousands of requests",
         ),
         Threshold(
             "requests that jump", thresholds.JUMPS, "share",
@@ -262,24 +288,24 @@ CAUSE = Cause(
         ),
         Threshold(
             "rate in order, at the least", saving.KINDS[0].bytes_per_s, "bytes/s",
-            "between the 100 MB/s of a disk's inner tracks and the 250 MB/s of the outer ones; flash, "
-            "and what the run shows to be faster, 500 MB/s, or 3 GB/s; where reads in order are of several "
-            "sizes, the rate that these show. The data must be moved in "
-            "any layout: only the time beyond that is claimed, which is what another one can save",
+            "between the 100 MB/s of a disk's inner tracks and the 250 MB/s of the outer ones; for flash, "
+            "and for what the run shows to be faster, 500 MB/s or 3 GB/s; if reads in order have several "
+            "sizes, the rate that these show. The data must be moved in any layout: only the time beyond "
+            "that is claimed, as only that can be saved",
         ),
         Threshold(
             "sequentiality printed by another tool, at most", SEQUENTIALITY, "share",
-            "every other block elsewhere: half of all blocks cost a seek",
+            "every other block is elsewhere: half of all blocks cost a seek",
         ),
         Threshold(
             "mean request printed by another tool, at most", REQUEST_BYTES, "bytes",
-            "half a millisecond of transfer: the way to it costs a disk ten times as much",
+            "half a millisecond of transfer: reaching it costs a disk ten times as much",
         ),
     ),
     fooled_by=(
-        "an application that itself jumps: then the layout is innocent (random-access); calls that "
-        "are not recorded hide that",
-        "a device without seek time (flash): small requests still cost, jumps hardly",
+        "a program that jumps: then the layout is not the cause (random-access); without recorded calls "
+        "this cannot be seen",
+        "a device without seek time (flash): small requests still cost time, jumps hardly any",
         "an array or thin volume that maps blocks once more",
     ),
     remedies=(

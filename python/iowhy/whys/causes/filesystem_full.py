@@ -1,5 +1,6 @@
-"""The filesystem runs short of free space, and makes room before it takes more."""
+"""The filesystem is short of free space, and makes room before it takes more."""
 
+from iowhy.invocation import quoted
 from iowhy.whys import classes, evidence, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, duration, link, percent, plural, size
@@ -7,13 +8,14 @@ from iowhy.whys.facts import Facts
 from iowhy.whys.facts.filesystems import Filesystem
 from iowhy.whys.facts.space import SHORT_BYTES, SHORT_SHARE, Space
 from iowhy.whys.finding import Candidate, Link
+from iowhy.whys.remedy import Remedy
 
 # Room is made by writing back, committing and flushing, in calls that only want to write.
 WAITS = frozenset({classes.WRITE, classes.SYNC})
 
 
 def find(facts: Facts) -> Candidate | None:
-    """Calls wait inside what the filesystem does for want of space."""
+    """Calls wait inside what the filesystem does when it is short of space."""
     if facts.budget.elapsed(*WAITS) < thresholds.LISTED:
         return None
     short = facts.space
@@ -27,8 +29,8 @@ def find(facts: Facts) -> Candidate | None:
     return Candidate(
         claims=claims,
         chain=_chain(short, share, where, facts.page_bytes),
-        summary=f"waits while {where} makes room: it runs short of free space",
-        saving=saving.all_of_it("where there is room"),
+        summary=f"waiting for {where} to make room: it is short of free space",
+        saving=saving.all_of_it("if there is room"),
         remedies=_remedies(short.filesystem),
         needs=("waits", "stacks"),
         confidence=0.9,
@@ -36,7 +38,7 @@ def find(facts: Facts) -> Candidate | None:
 
 
 def _chain(short: Space, share: float, where: str, page_bytes: int) -> tuple[Link, ...]:
-    """How long calls wait for room, what is written back for it, and who was refused."""
+    """How long calls wait for room, what is written back for it, and how many were refused."""
     longest = max(
         (one.longest_ns for one in short.waits if one.longest_ns is not None), default=None
     )
@@ -44,7 +46,7 @@ def _chain(short: Space, share: float, where: str, page_bytes: int) -> tuple[Lin
     calls = ", ".join(sorted({one.call for one in short.waits}))
     return chain_of(
         link(
-            f"{percent(share)} of the time waits in {calls} while {where} makes room",
+            f"{percent(share)} of the time is spent waiting in {calls} while {where} makes room",
             share,
             "share",
             "waits",
@@ -60,8 +62,8 @@ def _chain(short: Space, share: float, where: str, page_bytes: int) -> tuple[Lin
         None
         if not short.passes
         else link(
-            f"{plural(short.passes, 'pass', 'passes')} of writeback for want of free space, over "
-            f"{plural(short.inodes, 'inode')}: {size(short.pages * page_bytes)}",
+            f"{plural(short.passes, 'writeback pass', 'writeback passes')} to free space wrote "
+            f"{size(short.pages * page_bytes)} of {plural(short.inodes, 'file')}",
             short.passes,
             "passes",
             "writeback",
@@ -69,7 +71,7 @@ def _chain(short: Space, share: float, where: str, page_bytes: int) -> tuple[Lin
         None
         if not short.refused
         else link(
-            f"{plural(short.refused, 'call')} failed for want of space or quota (ENOSPC, EDQUOT)",
+            f"{plural(short.refused, 'call')} failed for lack of space or quota (ENOSPC, EDQUOT)",
             short.refused,
             "calls",
             "syscalls",
@@ -82,67 +84,88 @@ def _left(one: Filesystem | None) -> Link | None:
     if one is None or one.free_bytes is None or one.size_bytes is None:
         return None
     return link(
-        f"{size(one.free_bytes)} of its {size(one.size_bytes)} are left at the end",
+        f"{size(one.free_bytes)} of its {size(one.size_bytes)} are free at the end",
         one.free_bytes,
         "bytes",
         "device-facts",
     )
 
 
-def _remedies(one: Filesystem | None) -> tuple[str, ...]:
-    """Those that its kind has; where that is not known, all but what one kind alone has."""
-    if one is not None and one.kind == "btrfs":
-        return (_FREE_BTRFS, _ELSEWHERE, _BALANCE)
-    if one is not None and one.kind in KEEPS_FOR_ROOT:
-        return (_FREE, _ELSEWHERE, _KEPT)
-    return (_FREE, _ELSEWHERE)
+def _remedies(one: Filesystem | None) -> tuple[Remedy, ...]:
+    """Those that its kind has; if that is not known, all but what only one kind has."""
+    if one is None:
+        return (_free(), _ELSEWHERE)
+    if one.kind == "btrfs":
+        return (_free_btrfs(one.mount), _ELSEWHERE, _balance(one.mount))
+    return (_free(one.mount), _ELSEWHERE, *((_KEPT,) if one.kind in KEEPS_FOR_ROOT else ()))
 
 
-_FREE = "free space on it, or enlarge it (df -h for blocks, df -i for inodes, quota for limits of users)"
-_FREE_BTRFS = (
-    "free space on it, snapshots too, or enlarge it (btrfs filesystem usage shows what is left for "
-    "data and for metadata)"
+def _free(mount: str | None = None) -> Remedy:
+    """Which of blocks, inodes and quota is short, df and quota show."""
+    at = "" if mount is None else f" {quoted(mount)}"
+    return Remedy(
+        f"Free space on it or enlarge it (`df -h{at}`, `df -i{at}` and `quota` show what is short)",
+        risk=_GONE,
+    )
+
+
+def _free_btrfs(mount: str) -> Remedy:
+    return Remedy(
+        "Free space on it, snapshots too, or enlarge it "
+        f"(`btrfs filesystem usage {quoted(mount)}` shows what is short)",
+        risk=_GONE,
+    )
+
+
+def _balance(mount: str) -> Remedy:
+    return Remedy(
+        f"Give back half-empty chunks (as root: `btrfs balance start -dusage=50 {quoted(mount)}`)",
+        risk="heavy I/O while it runs",
+    )
+
+
+_GONE = "what is deleted is gone"
+_ELSEWHERE = Remedy(
+    "Write temporary files to another filesystem", risk="the other one fills up instead"
 )
-_ELSEWHERE = "write elsewhere what is temporary"
-_KEPT = "lower the part that is kept for root where that is what is missing (tune2fs -m)"
-_BALANCE = (
-    "give back chunks that are half empty (btrfs balance start -dusage=50): they are for data alone, "
-    "or for metadata alone"
+_KEPT = Remedy(
+    "Lower the share kept for root (`tune2fs -m 1`), if only that is left",
+    risk="root's own services may run out of space",
 )
 # Filesystems that tune2fs(8) is for.
 KEEPS_FOR_ROOT = frozenset({"ext2", "ext3", "ext4"})
 
 CAUSE = Cause(
     name="filesystem-full",
-    title="The filesystem runs short of space",
+    title="A nearly full filesystem",
     meaning=(
-        "Near the end of its free blocks a filesystem cannot promise room for what is still only in memory: it "
-        "writes back or commits first, and the writer waits for all of that. Nothing of it was asked for: a "
-        "write without O_SYNC then takes as long as a sync."
+        "When few blocks are free, a filesystem cannot promise room for data that is still only in memory. It "
+        "writes back or commits first, and the writer waits for all of that: a write without O_SYNC then takes "
+        "as long as a sync."
     ),
     measured=(
-        "Waits in calls whose kernel stack passes through what filesystems do for want of space (ext4 giving up "
-        "delayed allocation, or committing to use freed blocks; XFS flushing on ENOSPC; cleaning by f2fs; btrfs "
-        "reserving space, where little is left at the end); "
-        "writeback passes for the reason fs_free_space; calls that failed with ENOSPC or EDQUOT."
+        "Waits in calls whose kernel stack contains what filesystems do when short of space (ext4 giving up "
+        "delayed allocation, or committing to reuse freed blocks; XFS flushing on ENOSPC; f2fs cleaning; btrfs "
+        "reserving space, if little is left at the end); writeback passes with the reason fs_free_space; calls "
+        "that failed with ENOSPC or EDQUOT."
     ),
     thresholds=(
         Threshold(
             "waiting for room, at least", thresholds.LISTED, "share",
-            "what a finding must explain to be listed",
+            "a finding must explain as much to be listed",
         ),
         Threshold(
-            "left of a btrfs for its waits for reserved space to count, at most", SHORT_SHARE, "share",
+            "free on a btrfs for its waits for reserved space to count, at most", SHORT_SHARE, "share",
             "it allocates chunks of up to a tenth of itself, for data and for metadata",
         ),
-        Threshold("and at most", SHORT_BYTES, "bytes", "a chunk is at most 1 GiB large"),
+        Threshold("and at most", SHORT_BYTES, "bytes", "a chunk has at most 1 GiB"),
     ),
     fooled_by=(
         "a quota of a user or project: the filesystem has room, the writer has none",
-        "space that deleted files still hold, as they are open",
-        "a btrfs whose chunks are all taken, but not full: df shows room, and new metadata have none",
+        "deleted files that are still open: they still take their space",
+        "a btrfs whose chunks are all allocated but not full: df shows room, but there is none for new metadata",
     ),
-    remedies=(_FREE, _ELSEWHERE, _KEPT),
+    remedies=(_free(), _ELSEWHERE, _KEPT),
     experiment=None,
     find=find,
     unseen_without=("waits",),

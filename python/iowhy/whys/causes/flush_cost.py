@@ -1,38 +1,49 @@
-"""Most of a sync is the device emptying its write cache."""
+"""Most of a sync is the device flushing its write cache."""
 
 from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import chain_of, count, duration, link, percent, plural, size
+from iowhy.whys.chain import chain_of, duration, link, percent, plural, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.requests import Requests
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
+from iowhy.whys.remedy import Remedy
 
 FLUSH_SHARE = 0.5
 FLUSHES_MIN = 10
-# How sure one can be of few.
+# The confidence with few flushes.
 FEW = 0.6
-# Of the syncs, those for which the journal is committed, from which a file that grows no more spares them that.
+# Journal commits per sync from which a file that no longer grows saves them.
 COMMITTED = 0.5
-# Flushes of a sync, from which the journal has one of its own.
+# Flushes per sync from which the journal's commit flushes too.
 FLUSHES_EACH = 1.5
-# Syncs of one file, on average, from which it is a log, and not a file that is written once.
+# Syncs per file, on average, from which it is a log and not a file that is written once.
 A_LOG = 10
 
-_LESS_OFTEN = "sync less often: once for many lines or rows (transactions, group commit)"
-_OVERWRITE = (
-    "write over what is written already, with fdatasync (a log that is filled with zeros once, and used again): a sync then has "
-    "no journal to commit, which flushes too"
+_LESS_OFTEN = Remedy(
+    "Sync less often: once for many rows or lines (one transaction, group commit)",
+    risk="a crash loses what was written since the last sync",
+    for_authors=True,
 )
-_ELSEWHERE = "put the log on a device with a power-safe cache, or on one of its own"
+_OVERWRITE = Remedy(
+    "Fill the log with zeros once, then overwrite it and `fdatasync`: no journal commit per sync",
+    risk="the program must find where its log ends",
+    for_layouts=True,
+)
+_ELSEWHERE = Remedy(
+    "Put the log on a device with a power-safe cache, or on a separate device",
+    risk="it costs a device, and downtime while data moves",
+)
+_UNSAFE = "if the cache is not power-safe, a power cut loses synced data"
 
 
-def _no_flushes(device: str) -> str:
-    """For a cache that needs no flush: the queue of the device is asked for every filesystem (the kernel's ABI/stable/sysfs-block),
-    of which not all have a mount option for it (XFS has none since Linux 4.19).
+def _no_flushes(device: str) -> Remedy:
+    """For a cache that needs no flush: the setting of the device's queue holds for every filesystem (the kernel's
+    ABI/stable/sysfs-block). Not all have a mount option for it (XFS has none since Linux 4.19).
     """
-    return (
-        "only where its cache is power-safe, have the kernel flush it no more, as root: "
-        f"`echo 'write through' > /sys/block/{device}/queue/write_cache`"
+    return Remedy(
+        "If its cache is power-safe, stop flushing it, as root: "
+        f"`echo 'write through' > /sys/block/{device}/queue/write_cache`",
+        risk=_UNSAFE,
     )
 
 
@@ -56,8 +67,8 @@ def find(facts: Facts) -> Candidate | None:
         claims=(Claim(frozenset({classes.SYNC})),),
         chain=_chain(facts, flush, each),
         summary=(
-            f"waits for {_names(requests)} to empty its write cache: {count(requests.flushes)} "
-            f"flushes of {duration(requests.flush_ns / requests.flushes)}"
+            f"waiting for {_names(requests)} to flush its write cache: "
+            f"{plural(requests.flushes, 'flush', 'flushes')} of {duration(requests.flush_ns / requests.flushes)}"
         ),
         saving=saving.once(
             max(requests.flushes, facts.calls.syncs.calls),
@@ -72,14 +83,14 @@ def find(facts: Facts) -> Candidate | None:
             _no_flushes(requests.flushed[0].device),
         ),
         by_remedy={_OVERWRITE: spared} if spared else {},
-        # No lever takes the durability of a write itself away.
+        # No lever makes writes that sync themselves not durable.
         provable=not facts.calls.by_write,
         needs=("block_requests", "syscalls", "waits"),
         confidence=FEW if few else 0.9,
         lowered_by=(
             (
-                f"only {plural(requests.flushes, 'flush', 'flushes')}: what others had left in the "
-                "device's cache would look the same",
+                f"only {plural(requests.flushes, 'flush', 'flushes')}: writing out others' data "
+                "from the device's cache would look the same",
             )
             if few
             else ()
@@ -88,9 +99,9 @@ def find(facts: Facts) -> Candidate | None:
 
 
 def _without_commits(facts: Facts) -> Saving | None:
-    """What is saved where a sync of a file that grows flushes its data, and then the journal; None where it does not.
+    """What is saved if a sync of a growing file flushes its data, and then the journal; None if it does not.
 
-    What a commit records are new blocks, or that what was allocated ahead has been written (ext4, XFS), and the file's size.
+    A commit records new blocks, or that blocks allocated ahead have been written (ext4, XFS), and the file's size.
     """
     syncs, flushes, commits = facts.calls.syncs, facts.requests.flushes, facts.journal.commits
     if not syncs.calls or not syncs.files or not flushes or not commits:
@@ -99,7 +110,9 @@ def _without_commits(facts: Facts) -> Saving | None:
         return None
     if syncs.calls < A_LOG * syncs.files:
         return None
-    return Saving(1 - syncs.calls / flushes, "with one flush for each sync")
+    return Saving(
+        1 - syncs.calls / flushes, f"1 flush per sync instead of {flushes / syncs.calls:.2g}"
+    )
 
 
 def _names(requests: Requests) -> str:
@@ -112,17 +125,20 @@ def _chain(facts: Facts, flush: float, each: float | None) -> tuple[Link, ...]:
     """The calls, how they wait, and how much of that the device is flushing."""
     blocked = facts.calls.syncs.blocked_share
     return chain_of(
-        links.in_calls(facts, frozenset({classes.SYNC}), "waits for sync"),
+        links.in_calls(facts, frozenset({classes.SYNC}), "is spent waiting for syncs"),
         links.synchronous_writes(facts),
         links.call_cost(facts, facts.calls.sync_name or "fsync"),
         None
         if blocked is None
         else link(
-            f"{percent(blocked)} of a call is uninterruptible wait", blocked, "share", "syscalls"
+            f"{percent(blocked)} of each call is uninterruptible sleep",
+            blocked,
+            "share",
+            "syscalls",
         ),
         links.flushes(facts),
         link(
-            f"the device is flushing in {percent(flush)} of the time inside these calls",
+            f"the device is flushing for {percent(flush)} of the time inside these calls",
             flush,
             "share",
             "sync",
@@ -134,7 +150,7 @@ def _chain(facts: Facts, flush: float, each: float | None) -> tuple[Link, ...]:
 
 
 def _measured(facts: Facts) -> Candidate | None:
-    """latencytop and its like name the flush in their reasons."""
+    """latencytop and similar tools name the flush in their reasons."""
     if not facts.run.pasted:
         return None
     reasons = facts.budget.heaviest_reasons(frozenset({classes.SYNC}))
@@ -151,10 +167,10 @@ def _measured(facts: Facts) -> Candidate | None:
             Claim(frozenset({classes.SYNC}), reasons=frozenset(reason for reason, _ in named)),
         ),
         chain=tuple(
-            link(f"{percent(part)} of the waiting is in: {reason}", part, "share", "budget")
+            link(f"{percent(part)} of the waiting is for: {reason}", part, "share", "budget")
             for reason, part in named[:3]
         ),
-        summary="waits for the device to empty its write cache",
+        summary="waiting for the device to flush its write cache",
         saving=saving.all_of_it("if it syncs once"),
         confidence=0.7,
     )
@@ -162,24 +178,24 @@ def _measured(facts: Facts) -> Candidate | None:
 
 CAUSE = Cause(
     name="flush-cost",
-    title="The device's cache flush is the cost",
+    title="Slow flushes of the device's cache",
     meaning=(
-        "A sync is only done when the device has emptied its volatile write cache. That takes a "
-        "disk a turn or a seek, and some flash devices milliseconds, whatever was written."
+        "A sync ends only when the device has flushed its volatile write cache. That takes a disk "
+        "a turn or a seek, and some flash devices milliseconds, however little was written."
     ),
     measured=(
-        "Flush requests (they carry no data) from queue to completion, as a share of the time in "
-        "which some thread is inside a sync-like call."
+        "Time of flush requests (which carry no data) from queue to completion, as a share of the time in "
+        "which a thread is inside a sync-like call."
     ),
     thresholds=(
         Threshold(
             "flushing, of the time inside sync calls", FLUSH_SHARE, "share",
-            "then the flush, and not the data or the journal, is most of a sync",
+            "from here on the flush is most of a sync, not the data or the journal",
         ),
         Threshold(
             "flushes, for full confidence", FLUSHES_MIN, "flushes",
-            "one long flush empties what a bulk write left in the cache: that is data, not price; "
-            "where the command wrote little, it can only be data of others",
+            "one long flush writes out what a bulk write left in the cache: that is data, not the cost of a "
+            "flush; if the program wrote little, it can only be others' data",
         ),
         Threshold(
             "bytes per sync call, at most",
@@ -188,12 +204,12 @@ CAUSE = Cause(
             "with more, the flush moves the data that the sync was for (8 ms at 130 MB/s)",
         ),
         Threshold(
-            "journal commits per sync call, to be told to write over what is there", COMMITTED, "commits",
+            "journal commits per sync call, to recommend overwriting", COMMITTED, "commits",
             "a sync of a file that does not grow needs none",
         ),
         Threshold(
             "flushes per sync call, for that", FLUSHES_EACH, "flushes",
-            "the sync has one, and the journal's commit another",
+            "one is the sync's, another the journal commit's",
         ),
         Threshold(
             "syncs of one file, for that", A_LOG, "calls",
@@ -201,17 +217,18 @@ CAUSE = Cause(
         ),
     ),
     fooled_by=(
-        "a flush that carries the data of another process in the device's cache",
-        "a device that lies about its cache: fast, until the power fails",
+        "a flush that writes out another process' data from the device's cache",
+        "a device that lies about its cache: it is fast until the power fails",
     ),
     remedies=(
         _LESS_OFTEN,
         _OVERWRITE,
         _ELSEWHERE,
-        "only where the cache is power-safe, have the kernel flush it no more (queue/write_cache of the device)",
+        Remedy(
+            "If its cache is power-safe, stop flushing it (`queue/write_cache` of the device)",
+            risk=_UNSAFE,
+        ),
     ),
-    for_authors=frozenset({_LESS_OFTEN}),
-    for_layouts=frozenset({_OVERWRITE}),
     experiment="sync-free",
     unsafe_proof=True,
     find=find,

@@ -1,8 +1,8 @@
-"""A process in user space serves the filesystem, and takes its time."""
+"""A process in user space serves the filesystem, and answers slowly."""
 
 from collections.abc import Sequence
 
-from iowhy.invocation import as_root
+from iowhy.invocation import as_root, quoted
 from iowhy.tables import calls
 from iowhy.whys import next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
@@ -10,6 +10,7 @@ from iowhy.whys.chain import chain_of, link
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.served import Served, is_there, served
 from iowhy.whys.finding import Candidate
+from iowhy.whys.remedy import Remedy
 from iowhy.whys.served_time import claims, share_of, unanswered, waits
 
 
@@ -24,19 +25,19 @@ def find(facts: Facts) -> Candidate | None:
     most = found[0]
     total_ns = sum(one.total_ns for one in found)
     process, next_step = _daemon(most.tgid)
-    where = "a filesystem of FUSE" if most.mount is None else f"{most.mount} ({most.kind})"
+    where = "a FUSE filesystem" if most.mount is None else f"{most.mount} ({most.kind})"
     silent = unanswered(most, where)
     return Candidate(
         claims=claims(found),
         chain=chain_of(
             *waits(found, share, where),
             silent,
-            link(f"{process} answers them, no device of its own", total_ns, "ns", "files"),
+            link(f"{process} answers these calls, not a disk", total_ns, "ns", "files"),
         ),
-        summary=f"waits for {process}, which serves {where}"
+        summary=f"waiting for {process}, which serves {where}"
         + ("" if silent is None else " and does not answer"),
         saving=saving.all_of_it("if it answered at once"),
-        remedy=next_step if silent is None else _END.format(process=process, mount=most.mount),
+        remedy=next_step if silent is None else _end(process, most.mount),
         remedies=_remedies(found) if silent is None else (),
         confidence=0.85,
         never_ends=silent is not None,
@@ -44,24 +45,36 @@ def find(facts: Facts) -> Candidate | None:
     )
 
 
-def _remedies(found: Sequence[Served]) -> tuple[str, ...]:
-    """Names and attributes are kept, data are asked for in larger pieces."""
+def _remedies(found: Sequence[Served]) -> tuple[Remedy, ...]:
+    """Names and attributes are kept, data is asked for in larger pieces: first what most of the time is about."""
     names = sum(one.total_ns for one in found if one.call in _OF_NAMES)
     return _REMEDIES if 2 * names < sum(one.total_ns for one in found) else (_KEEP, _MORE, _MOVE)
 
 
-_END = (
-    "restart {process}, or end it: then calls fail instead of waiting; `umount -l {mount}` takes the mount away."
-    " Risk: what was written and not yet sent is lost"
-)
+def _end(process: str, mount: str | None) -> Remedy:
+    unmount = "unmount it" if mount is None else f"unmount it: `umount -l {quoted(mount)}`"
+    return Remedy(
+        f"Restart {process}, or {unmount}",
+        risk="calls that wait fail, and what was written but not sent is lost",
+    )
+
 
 #: Calls on names and attributes.
 _OF_NAMES = frozenset(
     one.name for one in calls().values() if one.kind in ("lookup", "change") and one.effect is None
 )
-_MORE = "ask for more at once: larger reads, readahead (max_read, max_readahead of the mount), writeback_cache"
-_KEEP = "let the kernel keep what it learnt: longer entry and attribute timeouts (-o entry_timeout, attr_timeout, kernel_cache)"
-_MOVE = "keep what is used often on a filesystem of the kernel's own"
+_MORE = Remedy(
+    "Ask for more at once: larger reads, `max_read`, `max_readahead` and `writeback_cache` of its mount",
+    risk="with writeback_cache a crash loses data that was not sent yet",
+)
+_KEEP = Remedy(
+    "Mount it with longer entry and attribute timeouts "
+    "(`-o entry_timeout=60,attr_timeout=60,kernel_cache`)",
+    risk="changes made elsewhere are seen late",
+)
+_MOVE = Remedy(
+    "Move what is used often to a local disk's filesystem", risk="two copies to keep equal"
+)
 _REMEDIES = (_MORE, _KEEP, _MOVE)
 
 
@@ -70,32 +83,38 @@ def _is_there(facts: Facts) -> bool:
     return waited or is_there(facts.relations, "process")
 
 
-def _daemon(tgid: int | None) -> tuple[str, str]:
+def _daemon(tgid: int | None) -> tuple[str, Remedy]:
     """The process in words, and the next step."""
     if tgid is None:
         return (
             "a process in user space",
-            "find the process that serves it (fuser -v /dev/fuse lists such) and record that by its number while this runs again",
+            Remedy(
+                "Find the process that serves it (`fuser -v /dev/fuse`), and record it by its number while this runs again"
+            ),
         )
     return (
         f"process {tgid}",
-        f"see what that process waits for: `{as_root()} run -p {tgid} --duration 30s` while this runs again",
+        Remedy(
+            "See what that process waits for, while this runs again: "
+            f"`{as_root()} run -p {tgid} --duration 30s`"
+        ),
     )
 
 
 CAUSE = Cause(
     name="fuse-daemon",
-    title="A process serves the filesystem",
+    title="A slow FUSE filesystem",
     meaning=(
-        "The files lie on a filesystem that a program serves (FUSE: sshfs, s3fs, NTFS, encryption, an emulated "
-        "disk). Every request goes to it and back, and it waits for a network, a disk or a CPU of its own: what "
-        "the machine's disks do tells nothing of that."
+        "A program serves the filesystem of these files (FUSE: sshfs, s3fs, NTFS, encryption, an emulated "
+        "disk). Every request goes to it and back, and it may wait for a network, a disk or a CPU itself. The "
+        "machine's disks do not show that."
     ),
     measured=(
-        "Waits, and sleep, in calls on files of filesystems of kind fuse, in page faults of mapped ones, and where files are "
-        "closed, locked (flock, fcntl) or asked by ioctl and lseek, there by the kernel's stack; the process that has their connection open "
-        "(/proc/PID/fdinfo, Linux 6.13 and later). Calls that have not ended are looked up at the end, and their "
-        "filesystem is asked for its free space: one that does not answer that is named as such."
+        "Waits and sleep in calls on files of FUSE filesystems, and in page faults of mapped ones. For close, "
+        "locks (flock, fcntl), ioctl and lseek, the kernel's stack shows them. The serving process is the one "
+        "that has the connection open (/proc/PID/fdinfo, Linux 6.13 and later). Calls that have not ended are "
+        "looked up at the end, and their filesystem is asked for its free space: if it does not answer, the "
+        "finding says so."
     ),
     thresholds=(
         Threshold(
@@ -103,8 +122,9 @@ CAUSE = Cause(
         ),
     ),
     fooled_by=(
-        "a lock on such a file that another one holds: where the process keeps the locks, it answers when that one gives it back",
-        "kernels before 6.13 do not tell which process serves which filesystem",
+        "a lock on such a file that another process holds: if the server keeps the locks, it answers only when "
+        "the lock is free",
+        "kernels before 6.13: they do not show which process serves which filesystem",
     ),
     remedies=_REMEDIES,
     experiment=None,

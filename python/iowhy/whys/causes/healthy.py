@@ -1,19 +1,20 @@
-"""Nothing explains more than a small share."""
+"""No cause explains more than a small share."""
 
 from iowhy.whys import classes, links, thresholds
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import chain_of, link, percent
+from iowhy.whys.chain import chain_of, duration, link, percent
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Finding, Saving
+from iowhy.whys.remedy import Remedy
 
 SMALL = 0.1
-# In another tool's figures: a device that works this much, with so many requests in flight, is no idle machine's.
+# In another tool's figures: a device that is this busy, with so many requests in flight, may be waited for.
 WORKS = 0.5
 QUEUED = 4.0
 
 
 def find(facts: Facts) -> Candidate | None:
-    """What the time is made of, for a run in which nothing is wrong."""
+    """What the time is made of, for a run without a problem."""
     if not facts.budget.known:
         return None
     largest = max(classes.ALL, key=facts.budget.elapsed)
@@ -23,29 +24,49 @@ def find(facts: Facts) -> Candidate | None:
         claims=(),
         chain=chain_of(
             link(
-                f"the largest part is {largest} with {percent(share)}",
+                f"{percent(share)} of the time is {largest}",
                 share,
                 "share",
                 "budget",
             ),
-            link(f"{percent(storage)} of the time waits for storage", storage, "share", "budget"),
+            link(
+                f"{percent(storage)} of the time is spent waiting for storage",
+                storage,
+                "share",
+                "budget",
+            ),
             links.device_load(facts),
         ),
-        summary=f"no remedy would gain more than {percent(SMALL)} of the time",
+        summary=_summary(facts, storage),
         saving=Saving(0.0, "nothing is wrong"),
         needs=("thread_time", "waits"),
     )
 
 
+def _summary(facts: Facts, storage: float) -> str:
+    """Completes "ls took 12 ms, …": what it did most of that, and what a disk that takes no time would save."""
+    computing, idle = facts.budget.elapsed(*classes.CPU), facts.budget.elapsed(classes.IDLE)
+    share, words = (idle, "idle") if idle > computing else (computing, "computing")
+    saves = f"save at most {_amount(facts, storage)}" if storage > 0 else "not help"
+    return f"{_amount(facts, share)} of it {words}; a faster disk would {saves}"
+
+
+def _amount(facts: Facts, share: float) -> str:
+    """A share of the time as a duration; in percent if the time of threads is not known."""
+    if facts.shares_of_ns is None or facts.budget.basis != "threads":
+        return percent(share)
+    return duration(share * facts.shares_of_ns)
+
+
 def _waiting_would_show(facts: Facts) -> bool:
-    """Whether waiting for storage is counted apart from idling; BSD and macOS count it as that."""
+    """Whether waiting for storage is counted apart from idle time; BSD and macOS do not."""
     return facts.machine.iowait is not None or facts.machine.blocked is not None
 
 
 def _devices_rest(facts: Facts) -> bool:
-    """Whether no device is seen that works most of the time with requests that wait for each other, or may do so.
+    """Whether no device is busy most of the time with requests that wait for each other, or may do so.
 
-    A device that works and does not tell how many wait may be one. Who reads and writes asynchronously waits without being counted: the CPUs are idle then.
+    That may be so of a busy device whose queue is not known. Waiting for asynchronous I/O is not counted: the CPUs are idle then.
     """
     return not any(
         one.busy_share is not None
@@ -56,10 +77,10 @@ def _devices_rest(facts: Facts) -> bool:
 
 
 def stands(facts: Facts, findings: tuple[Finding, ...]) -> bool:
-    """Whether every finding has little to gain, and little of the time is waiting, whatever it is for.
+    """Whether every finding could save little, and little of the time is waiting, whatever it is for.
 
-    A run that waits a lot without a known cause is not healthy: nobody knows what it is. Nor is one whose
-    waiting is known, only because what there is to gain from the one remedy that is known is little.
+    A run that waits a lot without a known cause is not healthy, nor is one that waits for a known cause whose
+    remedy saves little.
     """
     budget = facts.budget
     if budget.basis == "machine" and not (_waiting_would_show(facts) and _devices_rest(facts)):
@@ -71,29 +92,29 @@ def stands(facts: Facts, findings: tuple[Finding, ...]) -> bool:
 
 CAUSE = Cause(
     name="healthy",
-    title="Nothing is wrong",
+    title="Nothing to fix in I/O",
     meaning="No known cause explains more than a small share of the time.",
-    measured="All other causes were looked for, and what they claim is small.",
+    measured="All other causes were looked for; each explains little.",
     thresholds=(
         Threshold(
-            "gain of the largest finding, below", SMALL, "share",
+            "what the largest finding could save, below", SMALL, "share",
             "less than two runs differ anyway",
         ),
         Threshold(
             "waiting without a known cause, below", thresholds.LEADS, "share",
-            "with more, what slows the run may be what nobody knows",
+            "with more, an unknown cause may slow the run",
         ),
         Threshold(
             "busy share of a device, in another tool's figures, below", WORKS, "share",
-            "who reads and writes asynchronously waits without being counted, while CPUs idle",
+            "waiting for asynchronous I/O is not counted: CPUs are idle then",
         ),
         Threshold(
-            "or requests in flight there, below", QUEUED, "requests",
+            "or its requests in flight, below", QUEUED, "requests",
             "with four, requests wait for each other, whatever the device",
         ),
     ),
     fooled_by=("a run too short to show anything",),
-    remedies=("nothing to do",),
+    remedies=(Remedy("Leave its I/O as it is"),),
     experiment=None,
     find=find,
     only_if=stands,

@@ -1,12 +1,16 @@
 """A limit holds requests back before the device sees them."""
 
+from msgspec import Struct
+
 from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
+from iowhy.whys.causes.device_saturated import MOVE_LESS
 from iowhy.whys.causes.dirty_throttled import dirty_reasons
 from iowhy.whys.chain import chain_of, link, percent, rate
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.io_limits import DeviceLimits
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
+from iowhy.whys.remedy import Remedy
 
 AT_LIMIT = 0.7
 IDLE_DEVICE = 0.5
@@ -18,21 +22,31 @@ FLUSHING = 0.1
 IDLE_CPUS = 0.1
 
 
+class _Limit(Struct, frozen=True):
+    """A limit that its rate comes near to, with the rate over the limit; `may` is what it allows, in words."""
+
+    cls: str
+    shown: Link
+    ratio: float
+    may: str
+
+
 def find(facts: Facts) -> Candidate | None:
-    """Near a limit of the group, or waiting for a device that idles."""
+    """Near a limit of the group, or waiting while the device idles."""
     reasons = _reasons(facts)
     limits = _limits(facts)
     claims = []
     if reasons:
         claims.append(Claim(frozenset({classes.THROTTLED}), reasons=reasons))
     chain: list[Link | None] = [
-        links.in_calls(facts, classes.STORAGE | {classes.THROTTLED}, "waits for storage")
+        links.in_calls(facts, classes.STORAGE | {classes.THROTTLED}, "is spent waiting for storage")
     ]
     busy = evidence.busy_while_waiting(facts) if facts.requests.known else None
     storage = facts.budget.elapsed(*classes.STORAGE)
+    name = facts.requests.device or "the device"
     a_read = "a read" if evidence.only_reads_count(facts) else "a request"
     idle = link(
-        f"the device has {a_read} in only {percent(busy)} of that time", busy, "share", "devices"
+        f"{name} has {a_read} in only {percent(busy)} of that time", busy, "share", "devices"
     )
     confidence = 0.9
     lowered: tuple[str, ...] = ()
@@ -41,9 +55,9 @@ def find(facts: Facts) -> Candidate | None:
         and storage >= thresholds.LISTED
         and (busy is None or busy < IDLE_DEVICE or _tight(limits))
     ):
-        ways = frozenset(cls for cls, _, _ in limits)
+        ways = frozenset(one.cls for one in limits)
         claims.append(Claim(ways))
-        chain += [one for _, one, _ in limits]
+        chain += [one.shown for one in limits]
         if busy is not None:
             chain.append(idle)
     elif (
@@ -59,23 +73,25 @@ def find(facts: Facts) -> Candidate | None:
         claims.append(Claim(classes.STORAGE))
         chain.append(idle)
         confidence = 0.55
-        lowered = ("no limit of a control group could be read; the device idles while it waits",)
+        lowered = ("no control group's limit could be read, only that the device idles",)
     if not claims:
         return None
     return Candidate(
         claims=tuple(claims),
         chain=chain_of(*chain),
-        summary="waits because a limit holds its requests back, not the device"
-        if limits or reasons
-        else "waits while the device idles: something holds its requests back before they reach it",
-        saving=saving.all_of_it("where nothing else limits it")
+        summary=f"waiting at a limit of its control group, which may {limits[0].may}"
+        if limits
+        else f"waiting in the kernel's I/O throttling ({', '.join(sorted(reasons))})"
+        if reasons
+        else f"waiting while {name} is only {percent(busy)} busy: something holds its requests back",
+        saving=saving.all_of_it("if nothing else limits it")
         if busy is None
-        else Saving(1 - busy, f"the device's own work, {percent(busy)} of that time, stays"),
+        else Saving(1 - busy, f"{name}'s own work remains, {percent(busy)} of the wait"),
         confidence=confidence,
         lowered_by=lowered,
         needs=("cgroup_samples", "block_requests", "waits"),
-        remedies=() if limits or reasons else (_LOOK, _FEWER),
-        # What holds it back else (the kernel's own throttling, a volume's limit) no lever takes away.
+        remedies=() if limits or reasons else (_LOOK, MOVE_LESS),
+        # No lever removes what else may hold it back (the kernel's own throttling, a volume's limit).
         provable=bool(limits),
     )
 
@@ -90,16 +106,16 @@ def _reasons(facts: Facts) -> frozenset[str]:
     )
 
 
-def _tight(limits: list[tuple[str, Link, float]]) -> bool:
-    return any(ratio >= TIGHT for _, _, ratio in limits)
+def _tight(limits: list[_Limit]) -> bool:
+    return any(one.ratio >= TIGHT for one in limits)
 
 
-def _limits(facts: Facts) -> list[tuple[str, Link, float]]:
-    """Limits in force that the command's rate on their device comes near to: class, link, rate over limit."""
+def _limits(facts: Facts) -> list[_Limit]:
+    """Limits in force that the program's rate on their device comes near to."""
     return [found for one in facts.io_limits for found in _limits_of(facts, one)]
 
 
-def _limits_of(facts: Facts, limits: DeviceLimits) -> list[tuple[str, Link, float]]:
+def _limits_of(facts: Facts, limits: DeviceLimits) -> list[_Limit]:
     read_bytes, write_bytes = limits.read_limit_bytes_per_s, limits.write_limit_bytes_per_s
     device = limits.device
     reads_from, writes_to, on = (
@@ -123,68 +139,70 @@ def _limits_of(facts: Facts, limits: DeviceLimits) -> list[tuple[str, Link, floa
         allowed, got = (
             (rate(limit), rate(speed)) if unit == "bytes/s" else (f"{limit:,.0f}", f"{speed:,.0f}")
         )
-        words = f"the control group may {may.format(allowed)}; while it waits it {did.format(got)}"
-        said = link(words, limit, unit, "cgroup" if device is None else "io-limits")
-        found.append((cls, said, speed / limit))
+        words = f"the control group may {may.format(allowed)}; it {did.format(got)} while it waits"
+        shown = link(words, limit, unit, "cgroup" if device is None else "io-limits")
+        found.append(_Limit(cls, shown, speed / limit, may.format(allowed)))
     return found
 
 
 def _many_flushes(facts: Facts) -> bool:
-    """A device that flushes is at work although it moves nothing."""
+    """Whether the device is at work although it moves nothing: it flushes."""
     wall, elapsed = facts.requests.flush_wall_ns, facts.run.elapsed_ns
     return wall is not None and elapsed is not None and wall > FLUSHING * elapsed
 
 
 def _cpus_full(facts: Facts) -> bool:
-    """The kernel's own threads (journal, writeback, block) wait for a CPU then, not for a limit."""
+    """If so, the kernel's own threads (journal, writeback, block) wait for a CPU, not for a limit."""
     machine = facts.machine
-    # Where iowait is not told apart, it is part of idle.
+    # If iowait is not counted separately, it is part of idle.
     waiting = 0.0 if machine.iowait is None else machine.iowait
     return machine.idle is not None and machine.idle + waiting < IDLE_CPUS
 
 
-_FEWER = "move fewer bytes"
-_LOOK = (
-    "look for what holds them back: limits of the volume or the virtual disk (its provider tells), io.latency and io.cost.qos, "
-    "groups above that could not be read"
+_LIFT = Remedy(
+    "Raise or lift the limit (`io.max` of its group, blkio.throttle.*, the container's or volume's limit)",
+    risk="others on the device get less",
+)
+_LOOK = Remedy(
+    "Look for the limit: its volume or virtual disk (ask the provider), `io.latency`, `io.cost.qos`, parent groups"
 )
 
 CAUSE = Cause(
     name="io-throttled",
-    title="An I/O limit holds it back",
+    title="An I/O limit",
     meaning=(
-        "A limit of the control group, or the kernel's own writeback throttling, keeps requests "
-        "waiting before they reach the device. The device's statistics show it idle meanwhile."
+        "A limit of the control group, or the kernel's own writeback throttling, holds requests back "
+        "before they reach the device. The device's statistics show an idle device."
     ),
     measured=(
-        "Limits of the group (io.max, blkio.throttle) against the rate reached while waiting; waits "
-        "in the kernel's throttling functions; how busy the device is while the command waits."
+        "Limits of the group (io.max, blkio.throttle) compared with the rate reached while waiting; waits "
+        "in the kernel's throttling functions; how busy the device is while the program waits."
     ),
     thresholds=(
         Threshold(
             "rate over limit", AT_LIMIT, "share",
-            "a bucket that fills in steps lets a little less through than its limit",
+            "a bucket that fills in steps lets through a little less than its limit",
         ),
         Threshold(
             "device busy while it waits, below", IDLE_DEVICE, "share",
-            "a device that is busy half of the time or more may be the limit itself",
+            "a device that is busy half of the time or more may be what limits",
         ),
         Threshold(
-            "the same where no limit can be read", IDLE_WITHOUT_LIMIT, "share",
-            "then only a device that hardly works tells that something above it waits",
+            "the same if no limit can be read", IDLE_WITHOUT_LIMIT, "share",
+            "then only a device that hardly works shows that something above it holds requests back",
         ),
         Threshold(
             "and the machine's CPUs idle, at least", IDLE_CPUS, "share",
-            "on full CPUs the kernel's threads that submit and complete requests wait for their turn, "
-            "which looks the same",
+            "on busy CPUs the kernel threads that submit and complete requests wait for a CPU, which looks "
+            "the same",
         ),
         Threshold(
             "and waiting, at least", WAITING, "share",
-            "without a limit to name, only what is a good part of the run is worth the guess",
+            "without a known limit, only a good part of the run is worth a guess",
         ),
         Threshold(
             "and requests, at least", REQUESTS_MIN, "requests",
-            "fewer are a program's own start, whose pauses have other reasons",
+            "fewer are a program's start, whose pauses have other reasons",
         ),
         Threshold(
             "and flushing, at most", FLUSHING, "share",
@@ -192,17 +210,14 @@ CAUSE = Cause(
         ),
         Threshold(
             "rate over limit that is proof enough on a busy device", TIGHT, "share",
-            "who gets just what the limit lets through would get more without it",
+            "a rate that just reaches the limit would be higher without it",
         ),
     ),
     fooled_by=(
-        "requests that are not seen (a bio-based device, a network file system) look like idleness",
+        "requests that are not seen (a bio-based device, a network filesystem): the device seems idle",
         "completions that a hypervisor hides",
     ),
-    remedies=(
-        "raise or lift the limit (io.max, blkio.throttle.*, the container's or the volume's limit)",
-        _FEWER,
-    ),
+    remedies=(_LIFT, MOVE_LESS),
     experiment="io-unlimited",
     find=find,
     unseen_without=("block_requests",),

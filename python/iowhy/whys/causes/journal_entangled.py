@@ -6,6 +6,7 @@ from iowhy.whys.chain import chain_of, count, link, percent, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.journal import ordered_share
 from iowhy.whys.finding import Candidate, Claim, Saving
+from iowhy.whys.remedy import Remedy
 
 CARRIES = 4.0
 FLUSHING = 0.4
@@ -13,7 +14,7 @@ COMMITS_MIN = 3
 
 
 def find(facts: Facts) -> Candidate | None:
-    """Commits spend their time writing data of files that the command did not sync."""
+    """Commits spend their time writing data of files that the program did not sync."""
     journal, syncs, requests = facts.journal, facts.calls.syncs, facts.requests
     if facts.budget.elapsed(classes.SYNC) < thresholds.LISTED or not syncs.calls:
         return None
@@ -33,18 +34,18 @@ def find(facts: Facts) -> Candidate | None:
     return Candidate(
         claims=(Claim(frozenset({classes.SYNC})),),
         chain=chain_of(
-            links.in_calls(facts, frozenset({classes.SYNC}), "waits for sync"),
+            links.in_calls(facts, frozenset({classes.SYNC}), "is spent waiting for syncs"),
             links.call_cost(facts, facts.calls.sync_name or "fsync"),
             link(
                 f"{count(journal.commits)} journal commits spend {percent(ordered)} "
-                "of their time writing data of ordered files",
+                "of their time writing data of files (ordered mode)",
                 ordered,
                 "share",
                 "journal",
             ),
             link(
-                f"{size(foreign)} of it belong to files that {facts.run.who} did not sync; its own are "
-                f"{size(own)}",
+                f"{size(foreign)} of that data is in files that {facts.run.who} did not sync; "
+                f"{size(own)} is its own",
                 foreign,
                 "bytes",
                 "files",
@@ -52,9 +53,9 @@ def find(facts: Facts) -> Candidate | None:
             links.dirtied_by_others(facts),
         ),
         summary=(
-            f"waits for journal commits that carry {size(foreign)} of other files' data along"
+            f"waiting for {count(journal.commits)} journal commits, which write {size(foreign)} of other files' data"
         ),
-        saving=Saving(foreign / (foreign + own), f"if the commits carry only its own {size(own)}"),
+        saving=Saving(foreign / (foreign + own), f"if commits write only its own {size(own)}"),
         needs=("journal_jbd2", "block_requests", "syscalls"),
         confidence=0.85,
     )
@@ -62,31 +63,41 @@ def find(facts: Facts) -> Candidate | None:
 
 CAUSE = Cause(
     name="journal-entangled",
-    title="Its sync waits for other files' data",
+    title="Syncs that wait for other files' data",
     meaning=(
         "In ordered mode, a journal commit first writes the new data of every file in the "
-        "transaction. A small fsync then waits for somebody's bulk write on the same file system."
+        "transaction. A small fsync then waits for another program's bulk write to the same filesystem."
     ),
     measured=(
-        "Phases of the journal commits (jbd2), of its phase of logging the part in which data are still on their way; and bytes of data requests for files that the "
-        "command never synced, against those that it wrote itself."
+        "Phases of the journal commits (jbd2), with the part of the logging phase in which data is still being "
+        "written. Bytes of requests for files that the program never synced, compared with the bytes that it "
+        "wrote."
     ),
     thresholds=(
         Threshold(
             "others' data per own byte", CARRIES, "times",
-            "with less, its own data are a fair part of what it waits for",
+            "with less, its own data is a fair part of what it waits for",
         ),
         Threshold(
             "time of commits spent on ordered data", FLUSHING, "share",
-            "below it, commits take their time for the log and the flush",
+            "below it, the log and the flush take most of a commit",
         ),
         Threshold("commits, at least", COMMITS_MIN, "commits", "one may be chance"),
     ),
-    fooled_by=("delayed allocation: data without blocks yet are not part of the commit",),
+    fooled_by=("delayed allocation: data that has no blocks yet is not part of the commit",),
     remedies=(
-        "put bulk data and what is synced often on different file systems or devices",
-        "write the bulk data in smaller steps, each synced, or throttle it",
-        "an external journal, or data=writeback where stale blocks are acceptable",
+        Remedy(
+            "Put bulk data and files that are synced often on different filesystems or devices",
+            risk="downtime while data moves",
+        ),
+        Remedy(
+            "Write the bulk data in smaller steps, each with an `fsync`, or limit its rate (`io.max`)",
+            risk="the bulk write takes longer",
+        ),
+        Remedy(
+            "Mount with `data=writeback`, or move the journal to another device (`tune2fs -J`)",
+            risk="with data=writeback, files may contain old blocks after a crash",
+        ),
     ),
     experiment=None,
     find=find,

@@ -8,12 +8,13 @@ from iowhy.whys.facts import Facts
 from iowhy.whys.facts.holders import Waited, held_share, waited_longest
 from iowhy.whys.facts.metadata import NAME_CALLS
 from iowhy.whys.finding import Candidate, Claim, Link
+from iowhy.whys.remedy import Remedy
 
 SHARE = 0.05
 
 
 def find(facts: Facts) -> Candidate | None:
-    """Waits whose stack shows a lock, while another thread works that can hold it."""
+    """Waits whose stack shows a lock, while another thread is at work that can hold it."""
     share = facts.budget.elapsed(classes.LOCK)
     if share < SHARE:
         return None
@@ -21,16 +22,17 @@ def find(facts: Facts) -> Candidate | None:
     held = held_share(facts.relations, frozenset(reason for reason, _ in reasons))
     fraction = 1.0 if held is None else held
     if share * fraction < SHARE:
-        # Nobody else is at work: what is locked is under way to or from the device.
+        # No other thread is at work: what is locked is on its way to or from the device.
         return None
     most = waited_longest(facts.relations, [reason for reason, _ in reasons])
     where, name = _where(most)
-    on = f" of {name}" if name else ""
+    on = f" on {name}" if name else f" ({reasons[0][0]})" if reasons else ""
+    call = "" if most is None else f" in {most.call or 'page faults'}"
     return Candidate(
         claims=(Claim(frozenset({classes.LOCK}), fraction=fraction),),
         chain=chain_of(
             link(
-                f"{percent(share)} of the time threads wait for a lock in the kernel"
+                f"threads wait for a lock in the kernel for {percent(share)} of the time"
                 + (f" ({reasons[0][0]})" if reasons else ""),
                 share,
                 "share",
@@ -48,23 +50,25 @@ def find(facts: Facts) -> Candidate | None:
             None
             if held is None
             else link(
-                f"in {percent(held)} of these waits' time another of them is at work",
+                f"another of them is at work for {percent(held)} of that waiting time",
                 held,
                 "share",
                 "threads",
             ),
         ),
-        summary=f"waits for a kernel lock{on} that another thread holds",
-        saving=saving.all_of_it("if no two of them need the same lock"),
+        summary=f"waiting{call} for a kernel lock{on}, held by another thread",
+        saving=saving.all_of_it("if no two threads need the same lock"),
         remedies=_remedies(reasons, most),
         needs=("waits", "stacks"),
         confidence=0.9 if held is not None else 0.75,
-        lowered_by=() if held is not None else ("whether another thread holds it is not known",),
+        lowered_by=()
+        if held is not None
+        else ("it is not known whether another thread holds the lock",),
     )
 
 
 def _where(found: Waited | None) -> tuple[Link | None, str | None]:
-    """In which call and on what most of it is, and the name of the latter."""
+    """In which call and on which file most of it is, and the file's name."""
     if found is None:
         return None, None
     name = found.path
@@ -73,7 +77,7 @@ def _where(found: Waited | None) -> tuple[Link | None, str | None]:
     on = f" on {name}" if name else ""
     return (
         link(
-            f"most in {found.call or 'page faults'}{on}: {plural(found.waits, 'wait')} of "
+            f"most of it in {found.call or 'page faults'}{on}: {plural(found.waits, 'wait')} by "
             f"{plural(found.threads, 'thread')}, {duration(found.total_ns / found.waits)} each",
             found.total_ns,
             "ns",
@@ -83,8 +87,8 @@ def _where(found: Waited | None) -> tuple[Link | None, str | None]:
     )
 
 
-def _remedies(reasons: list[tuple[str, float]], most: Waited | None) -> tuple[str, ...]:
-    """What helps against the lock that is waited for longest: that of memory, of a directory, or of a file."""
+def _remedies(reasons: list[tuple[str, float]], most: Waited | None) -> tuple[Remedy, ...]:
+    """What helps against the lock with the longest waits: that of memory, of a directory, or of a file."""
     if reasons and reasons[0][0] == MEMORY_MAP:
         return (_MAP_LESS, _PROCESSES)
     if most is not None and most.call in NAME_CALLS:
@@ -93,39 +97,59 @@ def _remedies(reasons: list[tuple[str, float]], most: Waited | None) -> tuple[st
 
 
 MEMORY_MAP = "memory_map_lock"
-_MAP_LESS = (
-    "map and unmap less often: larger pieces, a malloc that keeps what was freed (mallopt: M_TRIM_THRESHOLD, "
-    "M_MMAP_THRESHOLD)"
+_MAP_LESS = Remedy(
+    "Map and unmap less often: larger pieces, or keep freed memory "
+    "(`MALLOC_TRIM_THRESHOLD_` and `MALLOC_MMAP_THRESHOLD_` of glibc)",
+    risk="it holds more memory",
+    for_authors=True,
 )
-_PROCESSES = "use processes in the place of threads: each has a memory map of its own"
-_DIRECTORIES = "spread the files over several directories"
-_ONE_CHANGES = "let one thread make and remove the names of a directory"
-_SPREAD = "spread the work over several files"
-_SHARED = "use direct I/O with preallocated blocks, which takes the lock shared (XFS, ext4)"
-_ONE_WRITES = "let one thread do the I/O of a file"
+_PROCESSES = Remedy(
+    "Use processes instead of threads: each has its own memory map",
+    risk="more memory; shared data needs another way",
+)
+_DIRECTORIES = Remedy(
+    "Spread the files over several directories", risk="paths change for all that use them"
+)
+_ONE_CHANGES = Remedy(
+    "Let one thread create and remove the names in a directory",
+    risk="that thread may become the limit",
+    for_authors=True,
+)
+_SPREAD = Remedy(
+    "Spread the work over several files", risk="what reads it has to read several files"
+)
+_SHARED = Remedy(
+    "Use direct I/O on preallocated blocks: it takes the lock shared (XFS, ext4)",
+    risk="the page cache no longer helps reads",
+    for_authors=True,
+)
+_ONE_WRITES = Remedy(
+    "Let one thread do the I/O of a file",
+    risk="that thread may become the limit",
+    for_authors=True,
+)
 
 CAUSE = Cause(
     name="lock-contended",
-    title="Threads wait for each other in the kernel",
+    title="A contended kernel lock",
     meaning=(
-        "Writers of one file, or changes in one directory, take the inode's lock in turn; while one "
-        "waits for the device, all wait."
+        "Threads that write one file, or change one directory, take its lock in turn. While one waits "
+        "for the device, all wait."
     ),
     measured=(
         "Uninterruptible waits whose kernel stack shows a lock, by call and file, in the time in which "
-        "another thread of the recording is at work and can hold it. User-space locks (futex) are sleep, "
-        "and part of not-io."
+        "another recorded thread is at work and can hold it. User-space locks (futex) count as sleep, "
+        "and belong to not-io."
     ),
     thresholds=(
-        Threshold("waiting for locks", SHARE, "share", "what a finding must explain to be listed"),
+        Threshold("waiting for locks", SHARE, "share", "a finding must explain as much to be listed"),
     ),
     fooled_by=(
-        "a holder outside the recording (another program, a worker of the kernel): record the whole machine "
-        "(-a) to see it",
-        "the holder's own wait is the device's: a faster device shortens the lock too",
+        "a holder outside the recording (another program, a kernel worker): record the whole machine (-a) to "
+        "see it",
+        "a holder that waits for the device: a faster device shortens the wait for the lock too",
     ),
     remedies=(_SPREAD, _SHARED, _ONE_WRITES),
-    for_authors=frozenset({_MAP_LESS, _ONE_CHANGES, _SHARED, _ONE_WRITES}),
     experiment=None,
     find=find,
     unseen_without=("waits",),

@@ -1,23 +1,25 @@
-"""Memory is short: threads reclaim it themselves, or swap."""
+"""Too little memory: threads free some themselves, or wait for swap."""
 
 import re
 
 from iowhy.whys import classes, evidence, next_command, saving
 from iowhy.whys.budget import NO_DIRECTION
 from iowhy.whys.cause import Cause, Threshold
+from iowhy.whys.causes.cache_thrash import MORE_MEMORY, RAISE_LIMIT
 from iowhy.whys.chain import chain_of, count, link, percent, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.machine import Machine
 from iowhy.whys.finding import Candidate, Claim, Link
+from iowhy.whys.remedy import Remedy
 from iowhy.whys.settle import matches
 
 SHARE = 0.05
-# Less is not worth a word.
+# Less is not mentioned.
 NONE = 0.01
 PASTED_SWAP_PAGES_PER_S = 100
-# Of one CPU: kswapd that frees memory now and then takes little.
+# Of one CPU: if kswapd frees memory only now and then, it takes little.
 KSWAPD_SHARE = 0.5
-# Of the machine's memory: with more of it free, kswapd does not run for want of it.
+# Of the machine's memory: with more of it free, kswapd does not run for lack of memory.
 FREE_SHARE = 0.2
 
 
@@ -50,8 +52,7 @@ def find(facts: Facts) -> Candidate | None:
             None
             if not machine.direct_scan_pages
             else link(
-                f"threads scanned {count(machine.direct_scan_pages)} pages themselves for some to "
-                "free",
+                f"threads scanned {count(machine.direct_scan_pages)} pages themselves to find some to free",
                 machine.direct_scan_pages,
                 "pages",
                 "system",
@@ -60,57 +61,71 @@ def find(facts: Facts) -> Candidate | None:
             None
             if not stalled
             else link(
-                f"the machine stalled on memory {percent(stalled)} of the time (PSI)",
+                f"some thread of the machine stalled for memory {percent(stalled)} of the time (PSI)",
                 stalled,
                 "share",
                 "pressure",
             ),
         ),
-        summary="waits for memory: threads reclaim it themselves or wait for swap"
-        if waits >= reclaim
-        else "goes to freeing memory: threads find none and must reclaim it themselves",
-        saving=saving.all_of_it("if all that it uses fits into memory"),
+        summary=("waiting for memory" if waits >= reclaim else "freeing memory on a CPU")
+        + _short_of(machine),
+        saving=saving.all_of_it(_FITS),
         needs=("waits", "vm_samples"),
         confidence=0.85,
         remedies=_remedies(facts),
-        # Of a group's limit more memory can be given for a trial; of a machine's only less.
+        # A group can be given more memory for a trial; a machine can only be given less.
         experiment=None if machine.memory_limit_hits else "memory-limit",
     )
 
 
-def _remedies(facts: Facts) -> tuple[str, ...]:
-    """A limit is raised where one was met; of another tool's figures that is not known."""
+def _short_of(machine: Machine) -> str:
+    """What shows that memory is short."""
+    hits, limit, swapped = (
+        machine.memory_limit_hits,
+        machine.memory_limit_bytes,
+        machine.swap_pages,
+    )
+    if hits and limit is not None:
+        return f", at the group's limit of {size(limit)}"
+    if swapped is not None and swapped >= evidence.SWAP_PAGES:
+        return f", while {count(swapped)} pages were swapped"
+    return "" if not machine.direct_scan_pages else ": its threads must find free pages themselves"
+
+
+def _remedies(facts: Facts) -> tuple[Remedy, ...]:
+    """A limit is raised if one was hit; other tools' figures do not show that."""
     if facts.run.pasted:
         return ()
     hits = facts.machine.memory_limit_hits
     limited = facts.machine.is_limited if hits is None else hits > 0
-    return (_LESS, _LIMIT) if limited else (_LESS, _MORE)
+    return (_LESS, RAISE_LIMIT) if limited else (_LESS, MORE_MEMORY)
 
 
 def _limit_met(machine: Machine) -> Link | None:
-    """How often the group was out of what it may have."""
+    """How often the group hit its limit."""
     hits, limit = machine.memory_limit_hits, machine.memory_limit_bytes
     if not hits or limit is None:
         return None
     return link(
-        f"the group met its limit of {size(limit)} {count(hits)} times", hits, "times", "cgroup"
+        f"the group hit its limit of {size(limit)} {count(hits)} times", hits, "times", "cgroup"
     )
 
 
 def _went(share: float, waits: float, reclaim: float, reason: str | None) -> str:
-    """Where the time went, as far as it is worth a word."""
+    """How the time splits into waiting for memory and freeing it."""
+    why = f" ({reason})" if reason else ""
     if reclaim < NONE:
-        return f"{percent(share)} of the time waits for memory" + (f" ({reason})" if reason else "")
+        return f"{percent(share)} of the time is spent waiting for memory{why}"
     if waits < NONE:
-        return f"{percent(share)} of the time is on a CPU to free memory for itself"
+        return f"{percent(share)} of the time is CPU time in which it frees memory for itself"
     return (
-        f"{percent(share)} of the time goes for want of memory: {percent(reclaim)} on a CPU to free some, "
-        f"{percent(waits)} waiting" + (f" ({reason})" if reason else "")
+        f"too little memory costs {percent(share)} of the time: {percent(reclaim)} freeing some on a CPU, "
+        f"{percent(waits)} waiting{why}"
     )
 
 
 def _claims(pasted: bool, reclaim: float) -> tuple[Claim, ...]:
-    """Waiting for memory and CPU time that frees it; in the machine's own counters swapping shows as waiting for I/O, some without a direction."""
+    """Waiting for memory and CPU time that frees it; in the machine's counters swapping shows as waiting for I/O, some of it without a direction."""
     memory = Claim(frozenset({classes.MEMORY}))
     if not pasted:
         freeing = Claim(frozenset({classes.KERNEL}), reasons=frozenset({classes.RECLAIM}))
@@ -123,7 +138,7 @@ def _claims(pasted: bool, reclaim: float) -> tuple[Claim, ...]:
 
 
 def _by_pressure(facts: Facts) -> Candidate | None:
-    """From a text that has nothing but the kernel's pressure: how long some thread stalled for memory."""
+    """From a text that has only the kernel's pressure: how long some thread stalled for memory."""
     if not facts.run.pasted:
         return None
     between = facts.machine.pressure.get(("memory", "some"))
@@ -153,8 +168,8 @@ def _by_pressure(facts: Facts) -> Candidate | None:
                 "measurements" if between is None else "pressure",
             ),
         ),
-        summary="waits for memory: threads reclaim it themselves or read back what was taken from them",
-        saving=saving.all_of_it("if all that it uses fits into memory"),
+        summary=f"waiting for memory{f' in {group}' if group else ''}: threads free some themselves or read evicted pages again",
+        saving=saving.all_of_it(_FITS),
         needs=("waits", "vm_samples"),
         confidence=0.6,
         fixed_share=share,
@@ -163,7 +178,7 @@ def _by_pressure(facts: Facts) -> Candidate | None:
 
 
 def _by_kswapd(facts: Facts) -> Candidate | None:
-    """From a table of tasks that tells nothing else of the time: the kernel's thread that frees memory hardly rests."""
+    """From a table of tasks that shows nothing else of the time: the kernel's thread that frees memory hardly rests."""
     if not facts.run.pasted or facts.budget.known:
         return None
     shares = {
@@ -180,18 +195,16 @@ def _by_kswapd(facts: Facts) -> Candidate | None:
         claims=(Claim(frozenset({classes.MEMORY})),),
         chain=chain_of(
             link(
-                f"{name}, which frees memory for the kernel, takes {percent(shares[name])} of a CPU",
+                f"{name}, which frees memory for the kernel, uses {percent(shares[name])} of a CPU",
                 shares[name],
                 "share",
                 "measurements",
             ),
         ),
-        summary="the kernel frees memory nearly without rest",
-        saving=saving.all_of_it("if all that is in use fits into memory"),
+        summary="freeing memory in the kernel nearly without rest",
+        saving=saving.all_of_it(_FITS),
         confidence=0.4,
-        lowered_by=(
-            "how long threads wait for memory is not in the text, nor whether it is short",
-        ),
+        lowered_by=("the text does not show whether memory is short, nor who waits for it",),
         fixed_share=shares[name],
         share_of=f"one CPU's time ({name}'s)",
     )
@@ -204,46 +217,50 @@ def _swaps_steadily(facts: Facts) -> bool:
     return swapped / seconds >= PASTED_SWAP_PAGES_PER_S
 
 
-_LESS = "use less memory (smaller caches, fewer workers)"
-_LIMIT = "raise the memory limit of its control group"
-_WHERE_LIMITED = "raise the memory limit of its control group, where it has one"
-_MORE = "use a machine with more memory"
+_FITS = "if all memory in use fits"
+_LESS = Remedy(
+    "Use less memory: smaller caches, fewer workers",
+    risk="more misses in the smaller caches, less done at a time",
+)
+_IF_LIMITED = Remedy(
+    "Raise the memory limit of its control group, if it has one", risk=RAISE_LIMIT.risk
+)
 
 CAUSE = Cause(
     name="memory-pressure",
-    title="Memory is short",
+    title="Too little memory",
     meaning=(
-        "Allocations find no free page: the thread itself must write back and free some, or what it "
-        "needs was swapped out. Each such wait is I/O that the command never asked for."
+        "Allocations find no free page: the thread must write some back and free them itself, or wait "
+        "until what it needs is swapped in. The command never asked for this I/O."
     ),
     measured=(
         "Waits whose kernel stack shows reclaim, compaction or swap-in; CPU time of threads that free memory "
-        "themselves, between the kernel's own events, with the compression of zram and zswap; pages swapped and scanned "
+        "themselves, between the kernel's events, including the compression of zram and zswap; pages swapped and scanned "
         "(vmstat), hits of the group's limit, pressure stall information. A pasted pressure alone says "
-        "only how long some thread stalled, of the machine or of its group, not which; kswapd's CPU time in a "
+        "only how long some thread of the machine or group stalled, not which; kswapd's CPU time in a "
         "pasted table of tasks says only that the kernel frees memory, not that anybody waits for it."
     ),
     thresholds=(
         Threshold("waiting for memory", SHARE, "share", "what a finding must explain to be listed"),
         Threshold(
             "swapped pages a second, in another tool's figures", PASTED_SWAP_PAGES_PER_S, "pages/s",
-            "below it a disk swaps in passing; from here on it does so all the time",
+            "below it the machine swaps now and then; from here on it swaps all the time",
         ),
         Threshold(
             "kswapd's use of a CPU, in a table of tasks alone", KSWAPD_SHARE, "share",
-            "where memory is short now and then it takes little",
+            "if memory is short only now and then, kswapd takes little",
         ),
         Threshold(
-            "free memory beside that", FREE_SHARE, "share",
-            "with so much free kswapd does not run for want of it",
+            "free memory at the same time, below", FREE_SHARE, "share",
+            "with that much free, kswapd does not run for lack of memory",
         ),
     ),
     fooled_by=(
-        "a page cache that fills the group's limit is reclaimed all the time, cheaply: what that takes on a CPU is "
-        "claimed only where pages are swapped too",
-        "kswapd that spins while memory is free (a mistake of some kernels), and a program that only bears its name",
+        "a page cache that fills the group's limit is reclaimed all the time, cheaply: its CPU time counts only if "
+        "pages are swapped too",
+        "kswapd that spins while memory is free (a bug of some kernels), and a program that only has its name",
     ),
-    remedies=(_LESS, _WHERE_LIMITED, _MORE),
+    remedies=(_LESS, _IF_LIMITED, MORE_MEMORY),
     experiment="memory-unlimited",
     find=find,
     unseen_without=("waits",),

@@ -1,4 +1,4 @@
-"""An overlay copies files up from a lower layer before they are changed."""
+"""An overlay copies files to its upper layer before they are changed."""
 
 from iowhy.whys import classes, evidence, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
@@ -7,14 +7,15 @@ from iowhy.whys.facts import Facts
 from iowhy.whys.facts.copied_up import OPENS, CopiedUp
 from iowhy.whys.facts.filesystems import Filesystem
 from iowhy.whys.finding import Candidate, Claim, Link
+from iowhy.whys.remedy import Remedy
 
-# The copy is read, written and made durable within the call that changes the file.
+# The copy is read, written and synced within the call that changes the file.
 WAITS = classes.STORAGE | {classes.THROTTLED, classes.MEMORY}
 MOSTLY = 0.5
 
 
 def find(facts: Facts) -> Candidate | None:
-    """Calls wait inside what overlayfs copies."""
+    """Calls wait while overlayfs copies."""
     if facts.budget.elapsed(*WAITS) < thresholds.LISTED:
         return None
     found = facts.copied_up
@@ -27,8 +28,8 @@ def find(facts: Facts) -> Candidate | None:
     return Candidate(
         claims=(*claims, *_computing(facts, found)),
         chain=_chain(facts, found, share),
-        summary=f"copies {_what(facts, found)} up from a lower layer of an overlay, {_why(found)}",
-        saving=saving.all_of_it("if nothing has to be copied"),
+        summary=f"copying {_what(facts, found)} to the overlay's upper layer, {_why(found)}",
+        saving=saving.all_of_it("if nothing must be copied"),
         remedies=_remedies(found),
         needs=("waits", "stacks"),
         confidence=0.95,
@@ -36,7 +37,7 @@ def find(facts: Facts) -> Candidate | None:
 
 
 def _computing(facts: Facts, found: CopiedUp) -> tuple[Claim, ...]:
-    """What the copying takes of a CPU: of these calls as much as it has of their waits."""
+    """CPU time of the copying: the same part of these calls' CPU time as of their waits."""
     kernel = facts.budget.line(classes.KERNEL)
     if not kernel.thread_ns:
         return ()
@@ -49,23 +50,23 @@ def _what(facts: Facts, found: CopiedUp) -> str:
     if found.files is None or found.pages is None:
         return "files"
     bytes_ = size(found.pages * facts.page_bytes)
-    return f"a file of {bytes_}" if found.files == 1 else f"{count(found.files)} files, {bytes_},"
+    return f"a file of {bytes_}" if found.files == 1 else f"{count(found.files)} files ({bytes_})"
 
 
 def _why(found: CopiedUp) -> str:
     call, it = found.calls[0], "it" if found.files == 1 else "them"
     if found.for_data < MOSTLY:
-        return f"as {call} changes an attribute or a name"
-    return f"as {call} opens {it} to write" if call in OPENS else f"as {call} cuts {it} off"
+        return f"because of {call}"
+    return f"as {call} {'opens' if call in OPENS else 'truncates'} {it}"
 
 
 def _chain(facts: Facts, found: CopiedUp, share: float) -> tuple[Link, ...]:
-    """How long calls wait for the copy, what is copied, and what of it was wanted."""
+    """How long calls wait for the copy, what is copied, and what of it was needed."""
     longest = max((one.longest_ns for one in found.waits if one.longest_ns is not None), default=0)
     number = sum(one.shown_waits for one in found.waits)
     return chain_of(
         link(
-            f"{percent(share)} of the time waits in {', '.join(found.calls)} while overlayfs copies files up",
+            f"{percent(share)} of the time is spent in {', '.join(found.calls)}, waiting while overlayfs copies",
             share,
             "share",
             "waits",
@@ -86,9 +87,9 @@ def _copied(facts: Facts, found: CopiedUp) -> Link | None:
     named = ""
     if found.path is not None and found.path_pages is not None:
         part = found.path_pages / found.pages
-        named = f", {percent(part)} of it of {found.path}" if found.files > 1 else f": {found.path}"
+        named = f", {percent(part)} of it {found.path}" if found.files > 1 else f": {found.path}"
     return link(
-        f"{plural(found.files, 'file')}, {size(bytes_)} in all, read below, written above and made durable{named}",
+        f"{plural(found.files, 'file')}, {size(bytes_)} in total, read from a lower layer, written to the upper one and synced{named}",
         bytes_,
         "bytes",
         "files",
@@ -99,7 +100,7 @@ def _wanted(facts: Facts, found: CopiedUp) -> Link | None:
     """What the change itself is."""
     if found.for_data < MOSTLY:
         return link(
-            f"{found.calls[0]} needs none of the data: it changes an attribute or a name",
+            f"{found.calls[0]} changes only an attribute or a name and needs none of the data",
             0,
             "bytes",
             "syscalls",
@@ -107,7 +108,7 @@ def _wanted(facts: Facts, found: CopiedUp) -> Link | None:
     if found.written_bytes is None:
         return None
     return link(
-        f"{facts.run.who} itself writes {size(found.written_bytes)} to what was copied",
+        f"{facts.run.who} itself writes {size(found.written_bytes)} to the copied files",
         found.written_bytes,
         "bytes",
         "files",
@@ -119,18 +120,18 @@ def _layers(one: Filesystem | None) -> Link | None:
     if one is None:
         return None
     upper = _option(one, "upperdir")
-    above = "" if upper is None else f", whose upper layer is {upper}"
-    return link(f"the overlay is {one.mount}{above}", None, "text", "device-facts")
+    above = "" if upper is None else f", its upper layer is {upper}"
+    return link(f"the overlay is mounted at {one.mount}{above}", None, "text", "device-facts")
 
 
 def _option(one: Filesystem, name: str) -> str | None:
-    """The value of an option of the mount; None where it has none."""
+    """The value of a mount option; None if it has none."""
     values = (option.partition("=") for option in one.options.split(","))
     return next((value for key, _, value in values if key == name and value), None)
 
 
-def _remedies(found: CopiedUp) -> tuple[str, ...]:
-    """An overlay that copies attributes alone helps those alone who change no more."""
+def _remedies(found: CopiedUp) -> tuple[Remedy, ...]:
+    """An overlay that copies only attributes helps only programs that change nothing else."""
     if found.for_data >= MOSTLY:
         return (_VOLUME, _SMALLER, _SHARED, _VOLATILE)
     copies_attributes = found.overlay is not None and _option(found.overlay, "metacopy") == "on"
@@ -138,36 +139,44 @@ def _remedies(found: CopiedUp) -> tuple[str, ...]:
     return others if copies_attributes else (_METACOPY, *others)
 
 
-_METACOPY = (
-    "mount the overlay with metacopy=on (Podman: mountopt in storage.conf), which copies attributes alone; risk: not for layers that "
-    "somebody untrusted has made"
+_METACOPY = Remedy(
+    "Mount the overlay with `metacopy=on`, which copies only attributes (Podman: mountopt in storage.conf)",
+    risk="unsafe with layers from somebody you do not trust",
 )
-_IN_IMAGE = (
-    "change it where the layer is made (COPY --chmod, --chown, in the step that writes the file): a later step, or the container, "
-    "copies all of the file"
+_IN_IMAGE = Remedy(
+    "Change it in the build step that writes the file (`COPY --chmod --chown`)",
+    risk="the image must be rebuilt",
+    for_authors=True,
 )
-_VOLUME = "keep what is changed on a volume (a bind mount): there it is changed in its place"
-_SMALLER = "keep what changes apart from what does not, in a small file of its own: the copy is of whole files"
-_SHARED = (
-    "keep the layers, upper and lower, on one filesystem that shares blocks (XFS with reflink=1, btrfs): there the copy "
-    "shares them and moves nothing"
+_VOLUME = Remedy(
+    "Keep files that change on a volume or bind mount",
+    risk="the data outlives the container: back it up and clean it separately",
 )
-_VOLATILE = (
-    "mount it with volatile where what is changed may be lost (a build, a test): copies are not made durable then; risk: after a crash "
-    "the upper layer must be thrown away"
+_SMALLER = Remedy(
+    "Split what changes from what does not: whole files are copied, so keep those that change small",
+    risk="takes a change of the program and its files",
+    for_authors=True,
+)
+_SHARED = Remedy(
+    "Keep all layers on one filesystem with reflinks (XFS with `reflink=1`, btrfs): the copy then moves no data",
+    risk="the container storage must be moved",
+)
+_VOLATILE = Remedy(
+    "Mount the overlay with `volatile`, which does not sync copies (for builds and tests)",
+    risk="after a crash the upper layer must be thrown away",
 )
 
 CAUSE = Cause(
     name="overlay-copy-up",
-    title="An overlay copies files up before they change",
+    title="Whole files copied to an overlay's upper layer",
     meaning=(
-        "A container's files lie on an overlay: those of the image in lower layers, which nobody changes. Who opens one of them to write, "
-        "or changes its mode, owner, time or name, waits until all of the file is copied to the upper layer and made durable there. That "
-        "happens once for each file and container: one byte written, or a chmod, costs as much as the file is large."
+        "A container's files are on an overlay: those of the image in lower layers, which never change. A process that opens one of them for "
+        "writing, or changes its mode, owner, time or name, waits until the whole file is copied to the upper layer and synced there. That "
+        "happens once for each file and container: one written byte, or a chmod, costs as much as copying the whole file."
     ),
     measured=(
-        "Waits in calls whose kernel stack passes through what overlayfs copies by, and the CPU time of these calls; pages made dirty by "
-        "the processes that wait so, beyond what their calls write (not of mapped files)."
+        "Waits in calls whose kernel stack passes through the copying functions of overlayfs, and the CPU time of these calls; pages dirtied "
+        "by the waiting processes, beyond what their calls write (without mapped files)."
     ),
     thresholds=(
         Threshold(
@@ -175,17 +184,16 @@ CAUSE = Cause(
             "what a finding must explain to be listed",
         ),
         Threshold(
-            "of that, in calls that want the data, for remedies of those", MOSTLY, "share",
-            "an overlay that copies attributes alone (metacopy) does not help who writes",
+            "of that, in calls that need the data, for their remedies", MOSTLY, "share",
+            "an overlay that copies only attributes (metacopy) does not help writers",
         ),
     ),
     fooled_by=(
-        "a second run: the file is in the upper layer then, until the container is made anew",
-        "files that other threads of the same process write through mapped memory at the same time: where faults are not counted their "
-        "pages are taken for copied ones",
+        "a second run: the file is in the upper layer then, until the container is created again",
+        "files that other threads of the same process write through mapped memory at the same time: if faults are not counted, their "
+        "pages count as copied",
     ),
     remedies=(_METACOPY, _IN_IMAGE, _VOLUME, _SMALLER, _SHARED, _VOLATILE),
-    for_authors=frozenset({_IN_IMAGE, _SMALLER}),
     experiment=None,
     find=find,
     unseen_without=("waits",),
@@ -194,7 +202,7 @@ CAUSE = Cause(
         "cache-cold", "cache-thrash", "random-access", "readahead-poor", "device-saturated", "device-slow", "device-contended",
         "queue-shallow", "small-requests", "sync-storm", "flush-cost", "journal-entangled", "writeback-scattered", "file-fragmented",
         "dirty-throttled", "metadata-cold", "io-throttled", "memory-pressure",
-        # It takes no more of the CPU time than its calls have.
+        # It claims no more CPU time than its calls have.
         "cpu-serial",
     ),
 )  # fmt: skip

@@ -1,21 +1,34 @@
-"""Writes of a part of a block wait until the block is read."""
+"""Writes of part of a block wait until the block is read."""
 
+from iowhy.invocation import quoted
 from iowhy.whys import classes, evidence, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, plural, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.written_in_part import REASON, PartialWrites
 from iowhy.whys.finding import Candidate, Claim, Link
+from iowhy.whys.remedy import Remedy
 
 _REASONS: frozenset[str | None] = frozenset({REASON})
 
-_WHOLE = "write whole blocks, from bound to bound: gather small writes until a block is full, or write the rest of the block with it"
-_AHEAD = "read the file once ahead of the need, in order (vmtouch -t, cat FILE >/dev/null): one pass in the place of a read for each block"
-_NEW = "write what is new to the end of a log, or to a file of its own: nothing lies there that has to be read"
+_WHOLE = Remedy(
+    "Write whole, aligned blocks: gather small writes until a block is full",
+    risk="a crash loses what is still gathered",
+    for_authors=True,
+)
+_AHEAD_RISK = "takes that much memory from others"
+_AHEAD = Remedy(
+    "Read the file once, in order, before it is written (`vmtouch -t`)", risk=_AHEAD_RISK
+)
+_NEW = Remedy(
+    "Append new data to a log or a new file, where there is nothing to read",
+    risk="readers must look in both files",
+    for_authors=True,
+)
 
 
 def find(facts: Facts) -> Candidate | None:
-    """Calls that write wait for what they leave as it is."""
+    """Calls that write wait for the part of a block that they do not write."""
     share = sum(
         piece.elapsed
         for piece in facts.budget.pieces
@@ -30,9 +43,9 @@ def find(facts: Facts) -> Candidate | None:
     return Candidate(
         claims=(Claim(frozenset({classes.READ}), calls=frozenset(found.calls), reasons=_REASONS),),
         chain=_chain(found, share),
-        summary=f"reads blocks of {_where(found)} first, as it writes only a part of each",
-        saving=saving.all_of_it("if nothing has to be read before it is written"),
-        remedies=(_WHOLE, _NEW, _AHEAD, *warmed),
+        summary=f"reading blocks of {_where(found)} first, because each write covers only part of one",
+        saving=saving.all_of_it("if nothing must be read before it is written"),
+        remedies=(_WHOLE, _NEW, _ahead(found), *warmed),
         needs=("waits",),
         confidence=0.95,
     )
@@ -45,12 +58,22 @@ def _where(found: PartialWrites) -> str:
     return found.path or "its file"
 
 
+def _ahead(found: PartialWrites) -> Remedy:
+    """One pass over the file instead of a read for each block."""
+    if found.files > 1 or found.path is None:
+        return _AHEAD
+    return Remedy(
+        f"Read it once, in order, before it is written: `cat {quoted(found.path)} > /dev/null`",
+        risk=_AHEAD_RISK,
+    )
+
+
 def _chain(found: PartialWrites, share: float) -> tuple[Link, ...]:
     """How long they wait, what they write, and what is read for it."""
-    block = "" if found.block_bytes is None else f" of {size(found.block_bytes)}"
+    block = "" if found.block_bytes is None else f"{size(found.block_bytes)} "
     return chain_of(
         link(
-            f"{percent(share)} of the time waits in {', '.join(found.calls)} for the rest of blocks{block} that are written in part",
+            f"{percent(share)} of the time is spent in {', '.join(found.calls)}, waiting for the rest of {block}blocks",
             share,
             "share",
             "waits",
@@ -65,7 +88,7 @@ def _written(found: PartialWrites) -> Link | None:
     if not found.writes or found.mean_bytes is None:
         return None
     return link(
-        f"{count(found.waits)} of {count(found.writes)} writes wait so; a write is of {size(found.mean_bytes)}, on average",
+        f"{count(found.waits)} of {count(found.writes)} writes wait for that; a write has {size(found.mean_bytes)} on average",
         found.mean_bytes,
         "bytes",
         "files",
@@ -76,7 +99,7 @@ def _read(found: PartialWrites) -> Link | None:
     if not found.reads or found.read_bytes is None:
         return None
     written = "" if not found.written_bytes else f", to write {size(found.written_bytes)}"
-    most = f", most of it of {found.path}" if found.files > 1 and found.path else ""
+    most = f", most of it from {found.path}" if found.files > 1 and found.path else ""
     return link(
         f"{plural(found.reads, 'request')} read {size(found.read_bytes)}{written}{most}",
         found.read_bytes,
@@ -87,11 +110,11 @@ def _read(found: PartialWrites) -> Link | None:
 
 CAUSE = Cause(
     name="partial-writes",
-    title="Writes of part of a block read it first",
+    title="Reads of blocks that are written in part",
     meaning=(
-        "The page cache keeps whole blocks. Who writes a part of one that is not in memory, a record of 512 bytes, or a range that "
-        "begins or ends between two bounds, waits until the block is read; what it writes itself would need no device at all. The requests are small "
-        "and one at a time, and nothing is read ahead, however the writes lie."
+        "The page cache keeps whole blocks. A write of part of a block that is not in memory, such as a record of 512 bytes or an unaligned "
+        "range, waits until the block is read; the write itself would need no device at all. The reads are small, one at a time, "
+        "and nothing is read ahead, whatever the order of the writes."
     ),
     measured=(
         "Waits in calls that write, whose kernel stack shows that the filesystem reads a block for them (write_begin); the "
@@ -99,18 +122,16 @@ CAUSE = Cause(
     ),
     thresholds=(
         Threshold(
-            "waiting so, at least", thresholds.LISTED, "share",
+            "waiting for such reads, at least", thresholds.LISTED, "share",
             "what a finding must explain to be listed",
         ),
     ),
     fooled_by=(
         "a second run: the blocks are in memory then, until others need the room",
-        "who changes a file through mapped memory reads its pages first too, whole ones: that is no call, and told as a cold cache",
-        "a device that itself reads before it writes (RAID 5, sectors of 4 KiB that are written by 512 bytes): it does so unseen",
+        "a program that changes a file through mapped memory also reads its pages first, whole ones: that is not a call, and reported as a cold cache",
+        "a device that itself reads before it writes (RAID 5, 4 KiB sectors written 512 bytes at a time): that is not seen",
     ),
     remedies=(_WHOLE, _NEW, _AHEAD, evidence.RUN_AGAIN),
-    for_authors=frozenset({_WHOLE, _NEW}),
-    by_again=frozenset({evidence.RUN_AGAIN}),
     experiment="cache-warm",
     find=find,
     unseen_without=("waits",),

@@ -2,11 +2,13 @@
 
 from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
+from iowhy.whys.causes.readahead_poor import set_readahead
 from iowhy.whys.chain import chain_of, duration, link, percent
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Claim, Link
+from iowhy.whys.remedy import Remedy
 
-# Of the classes of waiting, those in which a deeper queue would have helped.
+# The classes of waiting in which a deeper queue would have helped.
 BOTH = frozenset({classes.READ, classes.WRITE})
 DEPTH = 1.5
 REQUESTS_MIN = 64
@@ -14,11 +16,11 @@ LARGE_BYTES = 128 * 1024
 
 
 def find(facts: Facts) -> Candidate | None:
-    """Requests come one by one, are small enough and quick enough that more could be under way."""
+    """Requests come one by one, and are small and quick enough that more could be in flight."""
     requests = facts.requests
     if facts.budget.elapsed(*BOTH) < thresholds.LISTED:
         return None
-    fraction = 1.0
+    fraction, name = 1.0, requests.device
     if requests.known and requests.count:
         if requests.count < REQUESTS_MIN or not evidence.alone_on_its_device(facts):
             return None
@@ -33,9 +35,10 @@ def find(facts: Facts) -> Candidate | None:
             return None
         if evidence.others_by_counters(facts):
             return None
+        name = device.name
         depth, service, median = device.depth, device.wait_ns, device.request_bytes
         if facts.budget.basis == "machine" and device.busy_share is not None:
-            # Nobody waits for a device for longer than it has a request.
+            # Nobody waits for a device longer than it has a request.
             fraction = min(1.0, device.busy_share / max(facts.budget.elapsed(*BOTH), 1e-9))
     if depth is None or service is None or median is None:
         return None
@@ -46,38 +49,46 @@ def find(facts: Facts) -> Candidate | None:
     return Candidate(
         claims=(Claim(BOTH, fraction=fraction),),
         chain=_chain(facts, depth, service),
-        summary="waits for one request at a time, to a device that could serve many at once",
+        summary=f"waiting for {name or 'the device'}, which gets only one request at a time ({duration(service)} each)",
         saving=saving.all_but_moving(
             facts,
             BOTH,
             requests.bytes,
-            "with as many requests under way as the device serves at once",
+            "with as many requests in flight as the device can serve",
         ),
-        # What is read past the cache is read ahead by nobody.
-        remedies=(_SEVERAL, _AT_ONCE) if evidence.direct_io(facts) else (),
+        remedies=_remedies(facts),
         confidence=0.8,
         needs=("block_requests", "waits"),
     )
 
 
+def _remedies(facts: Facts) -> tuple[Remedy, ...]:
+    """The kernel reads ahead only of reads in order through the page cache."""
+    requests = facts.requests
+    if evidence.direct_io(facts) or requests.direction == "write":
+        return (_SEVERAL, _AT_ONCE)
+    in_order = requests.jump_share is not None and requests.jump_share < thresholds.IN_ORDER
+    return (set_readahead(facts, up=True) if in_order else _AHEAD, _SEVERAL, _AT_ONCE)
+
+
 def _chain(facts: Facts, depth: float, service: float) -> tuple[Link, ...]:
-    """What the requests are like, how many are under way, and how many that allows."""
+    """What the requests are like, how many are in flight, and how many that allows."""
     requests, elapsed = facts.requests, facts.run.elapsed_ns
-    possible = f", so one at a time is at most {1e9 / service:,.0f} a second" if service > 0 else ""
+    possible = f", so one at a time allows {1e9 / service:,.0f} per second" if service > 0 else ""
     made = ""
     if requests.count and elapsed:
-        made = f"; {requests.count * 1e9 / elapsed:,.0f} were made"
+        made = f"; {requests.count * 1e9 / elapsed:,.0f} per second were made"
     return chain_of(
-        links.in_calls(facts, BOTH, "waits for I/O"),
+        links.in_calls(facts, BOTH, "is spent waiting for I/O"),
         links.request_shape(facts),
         link(
-            f"{depth:.1f} requests are in flight on average, while there is any",
+            f"queue depth {depth:.1f} on average while there is a request",
             depth,
             "requests",
             "devices",
         ),
         link(
-            f"the device answers in {duration(service)}{possible}{made}",
+            f"a request takes {duration(service)}{possible}{made}",
             service,
             "ns",
             "request-latency" if requests.count else "devices",
@@ -85,7 +96,7 @@ def _chain(facts: Facts, depth: float, service: float) -> tuple[Link, ...]:
         None
         if requests.own_busy_share is None
         else link(
-            f"it has a request of {facts.run.who} in {percent(requests.own_busy_share)} of the run",
+            f"requests of {facts.run.who} are in flight {percent(requests.own_busy_share)} of the run",
             requests.own_busy_share,
             "share",
             "devices",
@@ -93,43 +104,53 @@ def _chain(facts: Facts, depth: float, service: float) -> tuple[Link, ...]:
     )
 
 
-_AHEAD = "ask for more ahead: a larger readahead (blockdev --setra), posix_fadvise, larger buffers"
-_SEVERAL = "keep several requests under way: io_uring or libaio, more threads, fio --iodepth"
-_AT_ONCE = "run several of it at once, each for a part of the work (xargs -P)"
+_AHEAD = Remedy(
+    "Ask for the next reads ahead: posix_fadvise(POSIX_FADV_WILLNEED), larger buffers",
+    risk="data that is read in vain takes memory and device time",
+    for_authors=True,
+)
+_SEVERAL = Remedy(
+    "Keep several requests in flight: io_uring, libaio or more threads",
+    risk="a change of the program, and completions in another order",
+    for_authors=True,
+)
+_AT_ONCE = Remedy(
+    "Split the work over several processes (`xargs -P 8`)",
+    risk="each takes its own memory and CPU time",
+)
 
 CAUSE = Cause(
     name="queue-shallow",
     title="One request at a time",
     meaning=(
-        "The command asks, waits, asks again. The device, which has many channels or can order its "
-        "work, idles for most of what it could do; the time is latency, not bandwidth."
+        "The command asks, waits, and asks again. The device has many channels or can order its "
+        "work, but most of it idles; the time is latency, not bandwidth."
     ),
-    measured="Mean number of the command's requests in flight while there is one, and their service.",
+    measured="Mean number of the command's requests in flight while there is one, and their service time.",
     thresholds=(
         Threshold(
             "requests in flight", DEPTH, "requests",
-            "one at a time, and a read ahead now and then",
+            "one at a time, and now and then a read ahead",
         ),
         Threshold(
             "service time", thresholds.SEEK_NS, "ns",
-            "above it the device seeks: a deeper queue helps such a device little, order helps",
+            "above it the device seeks: order helps it, a deeper queue hardly does",
         ),
         Threshold(
             "request size, below", LARGE_BYTES, "bytes",
             "larger requests keep a device busy one by one",
         ),
         Threshold(
-            "requests of a disk that turns that jump, at least", thresholds.IN_ORDER, "share",
-            "it has one head: what lies in order it moves as fast one by one",
+            "requests that jump on a rotating disk, at least", thresholds.IN_ORDER, "share",
+            "it has one head: in order, it moves data as fast one request at a time",
         ),
-        Threshold("requests, at least", REQUESTS_MIN, "requests", "fewer have no usual depth"),
+        Threshold("requests, at least", REQUESTS_MIN, "requests", "fewer have no typical depth"),
     ),
     fooled_by=(
         "a device with a single channel (an SD card) gains nothing from depth",
-        "a throttle above the queue (io.max) makes it shallow: io-throttled looks for that",
+        "a throttle above the queue (io.max) makes it shallow: see io-throttled",
     ),
     remedies=(_AHEAD, _SEVERAL, _AT_ONCE),
-    for_authors=frozenset({_SEVERAL}),
     experiment=None,
     find=find,
     settled_by=next_command.DEVICE,

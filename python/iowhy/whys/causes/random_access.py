@@ -1,11 +1,12 @@
-"""The application jumps in its files."""
+"""The application jumps within its files."""
 
 from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import chain_of, link, percent, size
+from iowhy.whys.chain import chain_of, duration, link, percent, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.calls import Walk
 from iowhy.whys.finding import Candidate, Claim, Link
+from iowhy.whys.remedy import Remedy
 
 LARGE_BYTES = 256 * 1024
 DEPTH = 4.0
@@ -16,7 +17,7 @@ PRINTED_SEEKS = 0.8
 
 
 def find(facts: Facts) -> Candidate | None:
-    """Calls jump and so do the requests, on a device where the way costs."""
+    """Calls jump and so do the requests, on a device that seeks."""
     requests = facts.requests
     if not requests.known or requests.count < REQUESTS_MIN or requests.jump_share is None:
         return _printed(facts)
@@ -39,13 +40,17 @@ def find(facts: Facts) -> Candidate | None:
     return Candidate(
         claims=(Claim(waits, calls=calls),),
         chain=_chain(
-            facts, links.in_these_calls(facts, waits, calls, "waits for I/O"), jumping, service
+            facts,
+            links.in_these_calls(facts, waits, calls, "is spent waiting for I/O"),
+            jumping,
+            service,
         ),
-        summary="waits while the device goes from place to place, because the application jumps",
-        saving=saving.all_but_moving(facts, waits, requests.bytes, "if it asked for them in order"),
+        summary=f"waiting while {requests.device or 'the device'} seeks: "
+        f"{percent(requests.jump_share)} of its requests jump, {duration(service)} each",
+        saving=saving.all_but_moving(facts, waits, requests.bytes, "if accessed in order"),
         against=()
         if jumping
-        else ("no offsets of calls were seen: that it jumps is concluded from its requests",),
+        else ("offsets of calls were not seen, so that it jumps is concluded from its requests",),
         confidence=0.85 if jumping else 0.7,
         needs=("syscalls", "block_requests", "extents"),
     )
@@ -57,13 +62,13 @@ def _chain(
     jumping: list[tuple[Walk, tuple[str, ...], str]],
     service: float,
 ) -> tuple[Link, ...]:
-    """How calls and requests jump, and what the device takes for it."""
+    """How calls and requests jump, and how long the device takes for it."""
     return chain_of(
         first,
         *(
             link(
-                f"{percent(walk.jump_share)} of the {words} begin elsewhere than where the last "
-                f"one ended; {size(walk.median_bytes)} each in the median",
+                f"{percent(walk.jump_share)} of the {words} do not start where the last one ended; "
+                f"median size {size(walk.median_bytes)}",
                 walk.jump_share,
                 "share",
                 "events",
@@ -73,9 +78,7 @@ def _chain(
         links.request_shape(facts),
         link(
             links.answered_in(facts, service)
-            + (
-                ": the way to the data, not the data" if evidence.alone_on_its_device(facts) else ""
-            ),
+            + (": the seek takes it, not the data" if evidence.alone_on_its_device(facts) else ""),
             service,
             "ns",
             "request-latency",
@@ -102,10 +105,10 @@ def _jumping(facts: Facts) -> list[tuple[Walk, tuple[str, ...], str]]:
 
 
 def _layout_is_innocent(facts: Facts) -> bool:
-    """Page faults and asynchronous calls show no offsets; a file in one piece acquits the layout."""
+    """Page faults and asynchronous calls show no offsets; if the file is in one piece, the layout is not the reason."""
     if any(walk.jump_share is not None for walk in (facts.calls.reading, facts.calls.writing)):
         return False
-    # Calls that did it, each alone in its file: the way is from file to file, and not in them.
+    # Calls that did it, each alone in its file: the device goes from file to file, not within them.
     called = (facts.calls.reads.done_bytes or 0.0) + (facts.calls.writes.done_bytes or 0.0)
     if called >= BY_CALLS * facts.requests.bytes:
         return False
@@ -115,7 +118,7 @@ def _layout_is_innocent(facts: Facts) -> bool:
 
 
 def _printed(facts: Facts) -> Candidate | None:
-    """filemon's seek share with a file that lies in order."""
+    """filemon's seek share with a file that is contiguous on disk."""
     measured = facts.measured
     seeks = max(measured.metric("seek_share").values(), default=None)
     order = min(measured.metric("sequentiality").values(), default=None)
@@ -126,30 +129,41 @@ def _printed(facts: Facts) -> Candidate | None:
         chain=(
             link(f"{percent(seeks)} of the requests need a seek", seeks, "share",
                  "measurements"),
-            link(f"though the file lies in order (sequentiality {percent(order)})", order, "share",
+            link(f"yet the file is contiguous on disk (sequentiality {percent(order)})", order, "share",
                  "measurements"),
         ),
-        summary="waits while the device goes from place to place, because the application jumps",
-        saving=saving.all_of_it("if it asked for them in order"),
+        summary="waiting while the device seeks within a contiguous file",
+        saving=saving.all_of_it("if accessed in order"),
         confidence=0.7,
         fixed_share=None if facts.budget.known else seeks,
         share_of="the requests",
     )  # fmt: skip
 
 
-_IN_ORDER = "sort the accesses by offset, or batch them"
+_IN_ORDER = Remedy(
+    "Sort the accesses by offset, or batch them",
+    risk="a change of the program, and results in another order",
+    for_authors=True,
+)
+_IN_MEMORY = Remedy(
+    "Keep the part that is used in memory: a larger cache, a smaller index",
+    risk="less memory is left for others",
+)
+_NO_SEEKS = Remedy(
+    "Move the files to a device that does not seek (SSD, NVMe)",
+    risk="the device costs money, and moving needs downtime",
+)
 
 CAUSE = Cause(
     name="random-access",
-    title="It jumps in its files",
+    title="Random access within files",
     meaning=(
-        "The application itself asks for places far apart, and the device pays a seek for each. "
-        "The files lie in order: told from file-fragmented, where the calls are in order and the "
-        "layout is not."
+        "The application asks for places far apart, and the device seeks for each. The files are "
+        "contiguous on disk; in file-fragmented it is the other way round: calls in order, files in pieces."
     ),
     measured=(
-        "The share of calls that do not begin where the thread's last one in that file ended, the "
-        "same of the requests on the device, the service time, and the files' extents."
+        "The share of calls that do not start where the thread's last one in that file ended, the "
+        "same for requests on the device, the service time, and the files' extents."
     ),
     thresholds=(
         Threshold(
@@ -158,41 +172,36 @@ CAUSE = Cause(
         ),
         Threshold(
             "of the bytes that requests move, those that calls with offsets did, at least", BY_CALLS, "share",
-            "where each is alone in its file, as of many small files that are read whole, the device goes from file to file",
+            "if each call is alone in its file, as with many small files that are read whole, the device goes from file to file",
         ),
         Threshold(
             "mean service time", thresholds.SEEK_NS, "ns",
-            "a disk's seek and half turn take 4 to 12 ms; where jumps are free (flash, memory), "
-            "they are no cause",
+            "a disk's seek and half turn take 4 to 12 ms; if jumps are free (flash, memory), "
+            "they are not a cause",
         ),
         Threshold(
             "requests in flight, below", DEPTH, "requests",
-            "with more, the device orders them and is the limit itself (device-saturated)",
+            "with more, the device orders them and is itself the limit (device-saturated)",
         ),
         Threshold(
             "request size, at most", LARGE_BYTES, "bytes",
-            "2 ms of transfer at 130 MB/s: beyond it a jump is a small part of a request",
+            "2 ms of transfer at 130 MB/s: above it a jump is a small part of a request",
         ),
         Threshold("requests, at least", REQUESTS_MIN, "requests", "fewer have no pattern"),
         Threshold(
-            "sequentiality of a file that is in order, at least", CONTIGUOUS, "share",
-            "four of five blocks follow the one before: the layout cannot be why most requests jump",
+            "sequentiality of a contiguous file, at least", CONTIGUOUS, "share",
+            "four of five blocks follow the one before: the layout cannot make most requests jump",
         ),
         Threshold(
             "requests that need a seek, printed by another tool", PRINTED_SEEKS, "share",
-            "a tool that prints it counts short hops too: only nearly all of them say that it jumps",
+            "tools that print it count short hops too: only nearly all of them show that it jumps",
         ),
     ),
     fooled_by=(
         "several streams, each in order, on one disk: the requests jump, the calls do not",
         "mmap shows no offsets of calls",
     ),
-    remedies=(
-        _IN_ORDER,
-        "keep the part that is used in memory (a larger cache, a smaller index)",
-        "use a device without seek time",
-    ),
-    for_authors=frozenset({_IN_ORDER}),
+    remedies=(_IN_ORDER, _IN_MEMORY, _NO_SEEKS),
     experiment="fast-device",
     find=find,
     unseen_without=("block_requests",),

@@ -1,10 +1,13 @@
-"""Readahead brings what nobody uses, or nothing where it should."""
+"""Readahead reads what nobody uses, or is missing for reads in order."""
+
+import re
 
 from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Claim
+from iowhy.whys.remedy import Remedy
 
 WASTED = 0.5
 PAGES_MIN = 1024
@@ -13,7 +16,7 @@ OF_ALL = 0.25
 
 
 def find(facts: Facts) -> Candidate | None:
-    """Pages read ahead and never looked at, or reads in order that miss page by page."""
+    """Pages read ahead and never used, or reads in order that miss page by page."""
     cache = facts.cache
     if facts.run.pasted or not cache.known or not cache.added or cache.added < PAGES_MIN:
         return None
@@ -28,16 +31,16 @@ def _wasted(facts: Facts) -> Candidate | None:
         return None
     fraction = cache.wasted_share * cache.readahead / cache.added
     if cache.wasted_cost is not None:
-        # What is read in vain of a file that costs nothing to read costs nothing.
+        # Reading in vain costs nothing if reading the file costs nothing.
         fraction = cache.wasted_cost
     if cache.wasted_share < WASTED or fraction < OF_ALL:
         return None
     return Candidate(
         claims=(Claim(frozenset({classes.READ}), fraction=fraction),),
         chain=chain_of(
-            links.in_calls(facts, frozenset({classes.READ}), "waits to read"),
+            links.in_calls(facts, frozenset({classes.READ}), "is spent waiting to read"),
             link(
-                f"readahead brought {count(cache.readahead)} pages "
+                f"readahead read {count(cache.readahead)} pages "
                 f"({size(cache.readahead * facts.page_bytes)})",
                 cache.readahead,
                 "pages",
@@ -52,16 +55,16 @@ def _wasted(facts: Facts) -> Candidate | None:
             None
             if cache.wasted_cost is None
             else link(
-                f"{percent(fraction)} of the time of the requests that read its files brings such pages",
+                f"reading them is {percent(fraction)} of the time of the requests to its files",
                 fraction,
                 "share",
                 "files",
             ),
             links.request_shape(facts),
         ),
-        summary="reads pages ahead that nobody asks for",
+        summary=f"reading pages ahead, {percent(cache.wasted_share)} of which nobody used",
         saving=saving.all_of_it("if only what is asked for is read"),
-        remedy=_RANDOM,
+        remedies=(_RANDOM, set_readahead(facts, up=False)),
         needs=("page_cache",),
         confidence=0.8,
     )
@@ -83,7 +86,7 @@ def _missing(facts: Facts) -> Candidate | None:
     return Candidate(
         claims=(Claim(waits, calls=calls),),
         chain=chain_of(
-            links.in_these_calls(facts, waits, calls, "waits to read"),
+            links.in_these_calls(facts, waits, calls, "is spent waiting to read"),
             link(
                 f"only {percent(walk.jump_share)} of the reads jump, so reading ahead would pay",
                 walk.jump_share,
@@ -98,25 +101,55 @@ def _missing(facts: Facts) -> Candidate | None:
             ),
             links.request_shape(facts),
         ),
-        summary="reads in order without readahead, page by page",
-        saving=saving.all_but_moving(
-            facts, (classes.READ,), requests.bytes, "if it is read ahead of the need"
-        ),
-        remedy="turn readahead on (blockdev --setra, read_ahead_kb; no POSIX_FADV_RANDOM)",
+        summary=f"reading in order without readahead, {size(requests.median_bytes)} at a time",
+        saving=saving.all_but_moving(facts, (classes.READ,), requests.bytes, "if read ahead"),
+        remedies=(set_readahead(facts, up=True), _HINT),
         needs=("page_cache", "block_requests"),
         confidence=0.85,
     )
 
 
-_RANDOM = "tell the kernel that access is random (posix_fadvise or madvise RANDOM)"
-_HINT = "give the kernel the right hint (posix_fadvise, madvise)"
+#: In sectors of 512 bytes: 16 KiB, 4 MiB (the kernel's default is 256, 128 KiB).
+_LESS_AHEAD, _MORE_AHEAD = 32, 8192
+_DISK = re.compile(r"[a-z]+[a-z0-9-]*")
+_RANDOM = Remedy(
+    "Mark the access as random: posix_fadvise(POSIX_FADV_RANDOM) or madvise(MADV_RANDOM)",
+    risk="reading these files in order gets slower",
+    for_authors=True,
+)
+_HINT = Remedy(
+    "Mark the access as sequential: posix_fadvise(POSIX_FADV_SEQUENTIAL), and remove POSIX_FADV_RANDOM",
+    risk="random reads of these files read more than they use",
+    for_authors=True,
+)
+_SET = Remedy(
+    "Set the device's readahead to fit the access (`blockdev --setra`)",
+    risk="needs root, and changes it for all programs on the device",
+)
+
+
+def set_readahead(facts: Facts, *, up: bool) -> Remedy:
+    """Raise or lower the readahead of the device, with its name if that is known."""
+    name = facts.requests.device
+    if name is None or not _DISK.fullmatch(name):
+        return _SET
+    sectors, risk = (
+        (_MORE_AHEAD, "random reads on the device then read more than they use")
+        if up
+        else (_LESS_AHEAD, "reading in order from the device gets slower")
+    )
+    return Remedy(
+        f"{'Raise' if up else 'Lower'} readahead: `blockdev --setra {sectors} /dev/{name}`",
+        risk=f"needs root, and {risk}",
+    )
+
 
 CAUSE = Cause(
     name="readahead-poor",
-    title="Readahead does not fit the access",
+    title="Readahead that does not fit the access",
     meaning=(
-        "The kernel guesses what will be read next. Where access is random it brings pages that "
-        "nobody uses; where it is switched off, reads in order wait for every page."
+        "The kernel guesses what will be read next. If access is random, it reads pages that "
+        "nobody uses; if it is switched off, reads in order wait for every page."
     ),
     measured="Pages that readahead added, first lookups of such pages, and pages read on demand.",
     thresholds=(
@@ -126,10 +159,10 @@ CAUSE = Cause(
         ),
         Threshold(
             "of all pages read, unused ones, at least", OF_ALL, "share",
-            "fewer cost a large sequential read little more",
+            "fewer hardly slow down a large sequential read",
         ),
         Threshold(
-            "request size, at most, for readahead that is missing", SMALL_BYTES, "bytes",
+            "request size, at most, if readahead is missing", SMALL_BYTES, "bytes",
             "readahead makes requests of 128 KiB and more; smaller ones mean it is off",
         ),
         Threshold("pages read, at least", PAGES_MIN, "pages", "4 MiB: less has no pattern"),
@@ -138,11 +171,7 @@ CAUSE = Cause(
         "a recording that ends before the pages are used",
         "cache-thrash evicts pages that were read ahead before they are used",
     ),
-    remedies=(
-        _HINT,
-        "set the device's readahead (blockdev --setra)",
-    ),
-    for_authors=frozenset({_RANDOM, _HINT}),
+    remedies=(_RANDOM, _HINT, _SET),
     experiment=None,
     find=find,
     unseen_without=("page_cache",),

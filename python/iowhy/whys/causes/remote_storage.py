@@ -1,4 +1,4 @@
-"""A server serves the filesystem, and it or the network takes its time."""
+"""A server serves the filesystem, and it or the network is slow."""
 
 from iowhy.whys import next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
@@ -6,6 +6,7 @@ from iowhy.whys.chain import chain_of, count, duration, link, plural
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.served import Answers, answers, is_there, served
 from iowhy.whys.finding import Candidate, Link
+from iowhy.whys.remedy import Remedy
 from iowhy.whys.served_time import claims, share_of, unanswered, waits
 
 #: Listed below.
@@ -31,20 +32,22 @@ def find(facts: Facts) -> Candidate | None:
             silent,
             *_answers(answered),
         ),
-        summary=f"waits for the server of {where}"
+        summary=f"waiting for the server of {where}"
         + ("" if silent is None else ", which does not answer"),
         saving=saving.all_of_it("if it answered at once"),
-        remedy=_next_step(answered) if silent is None else _REACH.format(mount=most.mount),
+        remedy=_next_step(answered) if silent is None else _reach(most.mount),
         confidence=0.85,
         never_ends=silent is not None,
         needs=("waits", "syscalls"),
     )
 
 
-_REACH = (
-    "see whether its server runs and is reached (`mount | grep {mount}` names it); `umount -f -l {mount}` makes calls fail instead of"
-    " waiting. Risk: what was written and not yet sent is lost"
-)
+def _reach(mount: str | None) -> Remedy:
+    """Against a server that does not answer."""
+    return Remedy(
+        f"Check that its server is up (`mount | grep {mount}` names it), or end the waiting: `umount -f -l {mount}`",
+        risk="calls fail then, and what was written but not sent is lost",
+    )
 
 
 def _is_there(facts: Facts) -> bool:
@@ -53,19 +56,19 @@ def _is_there(facts: Facts) -> bool:
 
 
 def _answers(found: Answers | None) -> tuple[Link | None, ...]:
-    """What the kernel's client says of the operation that took most of its time."""
+    """What the kernel's client counted of the operation that took most of its time."""
     if found is None:
         return ()
     return (
         link(
-            f"{plural(found.operations, found.op)}, answered"
-            f" {duration(found.rtt_ns)} after each was sent, by the network and the server",
+            f"{plural(found.operations, found.op)}, each answered {duration(found.rtt_ns)} after it was sent "
+            "(network and server)",
             found.rtt_ns,
             "ns",
             "remote",
         ),
         link(
-            f"before, {duration(found.queue_ns)} each in the queue of this machine",
+            f"before that, each waits {duration(found.queue_ns)} in the queue of this machine",
             found.queue_ns,
             "ns",
             "remote",
@@ -73,7 +76,7 @@ def _answers(found: Answers | None) -> tuple[Link | None, ...]:
         if found.queue_ns >= _QUEUED * found.rtt_ns
         else None,
         link(
-            f"{count(found.timeouts)} of them had no answer in time",
+            f"{count(found.timeouts)} of them timed out",
             found.timeouts,
             "count",
             "remote",
@@ -83,43 +86,61 @@ def _answers(found: Answers | None) -> tuple[Link | None, ...]:
     )
 
 
-def _next_step(found: Answers | None) -> str:
-    """What tells the server from the network; and where they wait here for their turn."""
+def _next_step(found: Answers | None) -> Remedy:
+    """What distinguishes the server from the network; or, if operations wait here for their turn, more connections."""
     if found is not None and found.queue_ns > found.rtt_ns:
-        return "operations wait here before they are sent: more connections (mount option nconnect, Linux 5.3)"
-    return "hold the network's own time against it (ping, or ss -ti to its port: rtt); what is more is the server's: look there"
+        return _CONNECTIONS
+    return _COMPARE
+
+
+_CONNECTIONS = Remedy(
+    "Mount it with more connections (`nconnect=4`, Linux 5.3 or later)",
+    risk="it must be mounted again, and the server gets more load",
+)
+_COMPARE = Remedy(
+    "Compare with the network's own time (`ping`, or rtt in `ss -ti`); the rest is the server's"
+)
 
 
 CAUSE = Cause(
     name="remote-storage",
-    title="A server answers late",
+    title="Slow file server or network",
     meaning=(
-        "The files lie on a filesystem of the network (NFS, SMB, Ceph, 9p) or of the host (virtiofs). What the page cache "
-        "does not have is asked of the server: each answer takes a way through the network and back, and what the "
-        "server's disk takes. What the machine's disks do tells nothing of that."
+        "The files are on a filesystem of the network (NFS, SMB, Ceph, 9p) or of the host (virtiofs). What is not in the page cache "
+        "is asked of the server: each answer takes the way through the network and back, and the time of the "
+        "server's disk. The disks of this machine say nothing about that."
     ),
     measured=(
-        "Waits, and sleep, in calls on files of such filesystems. Of NFS also what its client counts of each kind of "
-        "operation (/proc/self/mountstats): how long until it was sent, and from there to the answer, of the whole machine. Calls that have not ended are looked up at the end, and their filesystem is asked "
-        "for its free space: one that does not answer that is named as such."
+        "Waits and sleep in calls on files of such filesystems. For NFS also what its client counts of each kind of "
+        "operation (/proc/self/mountstats, of the whole machine): the time until it was sent, and from then to the answer. Calls that have not "
+        "ended are looked up at the end, and their filesystem is asked for its free space: if it does not answer, the finding says so."
     ),
     thresholds=(
         Threshold(
-            "waiting for such files", thresholds.LISTED, "share", "less is not worth a finding, unless it does not answer at all",
+            "waiting for such files", thresholds.LISTED, "share", "less is not worth a finding, unless the server does not answer at all",
         ),
         Threshold(
-            "time in this machine's queue that is said, of the time to the answer", _QUEUED, "share", "less changes nothing",
+            "time in this machine's queue that is reported, of the time to the answer", _QUEUED, "share", "less changes nothing",
         ),
     ),
     fooled_by=(
-        "a mapped file: whose it is, is not known of a page fault",
-        "a container's own mounts: what the client counts is read where the recorder runs",
-        "others' operations on the same mount are in its counts, not in the waits",
+        "a mapped file: a page fault does not show whose file it is",
+        "a container's own mounts: the client's counts are read where the recorder runs",
+        "operations of other processes on the same mount are in the client's counts, not in the waits",
     ),
     remedies=(
-        "ask for more at once: larger reads and writes (rsize, wsize), more of them in flight, readahead (read_ahead_kb of the mount's bdi)",
-        "let the client keep what it learnt: longer attribute times (actimeo); risk: what others change is seen later",
-        "work on a copy on a local disk, and bring it back once",
+        Remedy(
+            "Ask for more at once: mount it with larger rsize and wsize, raise its readahead (read_ahead_kb of its bdi)",
+            risk="it must be mounted again, and small random reads get slower",
+        ),
+        Remedy(
+            "Cache attributes for longer (mount option `actimeo=60`)",
+            risk="changes by others are seen later",
+        ),
+        Remedy(
+            "Work on a copy on a local disk, and copy it back once",
+            risk="others see the changes only then",
+        ),
     ),
     experiment=None,
     find=find,

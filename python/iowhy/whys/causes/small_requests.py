@@ -1,4 +1,4 @@
-"""The application asks for little at a time."""
+"""The application reads or writes little at a time."""
 
 from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
@@ -6,16 +6,17 @@ from iowhy.whys.chain import chain_of, count, duration, link, percent, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.calls import TINY_BYTES
 from iowhy.whys.finding import Candidate, Claim, Saving
+from iowhy.whys.remedy import Remedy
 
 TINY_CALLS = 10_000
 SMALL_BYTES = 16 * 1024
 REQUESTS_MIN = 64
 DEPTH = 4.0
 MOSTLY = 0.5
-# Of the program's own time from one tiny call to the next: an interpreter takes as long to make a call (CPython and a JVM
-# some hundred ns), and hardly anything is done with a few bytes meanwhile.
+# The program's own time from one tiny call to the next: an interpreter takes as long to make a call (CPython and a JVM
+# some hundred ns), and hardly anything is done with a few bytes in that time.
 BETWEEN_NS = 2_000
-# What a buffer of stdio's kind or better asks for.
+# What a buffer like that of stdio, or a better one, asks for.
 LARGE_CALL_BYTES = 64 * 1024
 
 
@@ -48,7 +49,7 @@ def _tiny(facts: Facts) -> Candidate | None:
         claims=tuple(claims),
         chain=chain_of(
             link(
-                f"{percent(in_kernel)} of the time is in the kernel, on a CPU",
+                f"{percent(in_kernel)} of the time is CPU time in the kernel",
                 in_kernel,
                 "share",
                 "budget",
@@ -62,13 +63,13 @@ def _tiny(facts: Facts) -> Candidate | None:
                 "syscalls",
             ),
             link(
-                f"each costs {duration(mean)} of CPU, far more than copying that",
+                f"each costs {duration(mean)} of CPU time, far more than copying its bytes",
                 mean,
                 "ns",
                 "syscalls",
             ),
             link(
-                f"the program computes {duration(between_ns)} between two of them, most of it to make the next call",
+                f"the program computes {duration(between_ns)} between two of them, mostly to make the next call",
                 between_ns,
                 "ns",
                 "budget",
@@ -76,27 +77,27 @@ def _tiny(facts: Facts) -> Candidate | None:
             if len(claims) > 1
             else None,
         ),
-        summary=f"is the cost of {count(number)} calls that each move a few bytes",
+        summary=f"making {count(number)} calls that move "
+        + ("a few bytes each" if group.bytes is None else f"{size(group.bytes / number)} each"),
         saving=saving.all_of_it("if hardly any calls are left")
         if group.bytes is None
         else Saving(
             max(0.0, 1 - group.bytes / LARGE_CALL_BYTES / number),
             f"with calls of {size(LARGE_CALL_BYTES)}",
         ),
-        remedy="read and write through a larger buffer (64 KiB and more; stdio, bs=)",
         remedies=() if _around_the_cache(facts) else (_LARGER,),
         needs=("syscalls",),
     )
 
 
 def _file_calls_ns(facts: Facts) -> int | None:
-    """CPU time of calls on files without what the recorder took of it; None where that is not told apart."""
-    told = [
+    """CPU time of calls on files without that of the recorder; None if they are not distinguished."""
+    found = [
         piece.thread_ns or 0
         for piece in facts.budget.pieces
         if piece.cls == classes.KERNEL and piece.reason == classes.FILE_CALLS
     ]
-    return sum(told) if told else None
+    return sum(found) if found else None
 
 
 def _small(facts: Facts) -> Candidate | None:
@@ -125,14 +126,18 @@ def _small(facts: Facts) -> Candidate | None:
                 facts,
                 frozenset({cls}),
                 _claim(facts, cls).calls,
-                cls.replace("waiting", "waits"),
+                f"is spent {cls}",
             ),
             None
             if not on_cpu
-            else link(f"{percent(on_cpu)} is on a CPU in these calls", on_cpu, "share", "syscalls"),
+            else link(
+                f"{percent(on_cpu)} of the time is CPU time in these calls",
+                on_cpu,
+                "share",
+                "syscalls",
+            ),
             link(
-                f"{count(group.calls)} calls ask for {size(walk.median_bytes)} each, one after the "
-                "other in the file",
+                f"{count(group.calls)} calls ask for {size(walk.median_bytes)} each, in order within the file",
                 walk.median_bytes,
                 "bytes",
                 "events",
@@ -141,13 +146,13 @@ def _small(facts: Facts) -> Candidate | None:
             None
             if requests.median_service_ns is None
             else link(
-                f"each request is answered in {duration(requests.median_service_ns)}, however little it moves",
+                f"each request takes {duration(requests.median_service_ns)}, however little it moves",
                 requests.median_service_ns,
                 "ns",
                 "request-latency",
             ),
         ),
-        summary=f"waits for requests of {size(requests.median_bytes)} that could be one large one",
+        summary=f"waiting for {count(requests.count)} requests of {size(requests.median_bytes)}, which could be a few large ones",
         saving=_saving(facts, [way[0] for way in ways], on_cpu),
         remedies=() if _around_the_cache(facts) else (_LARGER,),
         needs=("syscalls", "block_requests", "waits"),
@@ -155,7 +160,7 @@ def _small(facts: Facts) -> Candidate | None:
 
 
 def _claim(facts: Facts, cls: str) -> Claim:
-    """What waits so, in calls: what is mapped is not asked for by calls, and no larger ones would help it."""
+    """What waits so in calls: mapped files are not read by calls, and larger ones would not help."""
     return Claim(frozenset({cls}), calls=evidence.calls_that_wait(facts, frozenset({cls})))
 
 
@@ -165,7 +170,7 @@ def _in_calls(facts: Facts, cls: str) -> float:
 
 
 def _computing(facts: Facts, cpu_ns: float) -> tuple[Claim, ...]:
-    """What direct calls take of a CPU, which goes with them: they copy nothing, it is the way to the device and back."""
+    """CPU time of direct calls, which belongs to them: they copy nothing, it is the way to the device and back."""
     kernel = facts.budget.line(classes.KERNEL)
     if not evidence.direct_io(facts) or not kernel.thread_ns:
         return ()
@@ -176,31 +181,36 @@ def _computing(facts: Facts, cpu_ns: float) -> tuple[Claim, ...]:
 
 
 def _saving(facts: Facts, waits: list[str], on_cpu: float) -> Saving:
-    """Of the waiting all but moving the bytes, and all of the computing."""
+    """All of the waiting except for moving the bytes, and all of the computing."""
     waiting = sum(_in_calls(facts, cls) for cls in waits)
-    moving = saving.all_but_moving(
-        facts, waits, facts.requests.bytes, "if it asked for much at a time"
-    )
+    moving = saving.all_but_moving(facts, waits, facts.requests.bytes, "with larger calls")
     return Saving((moving.part * waiting + on_cpu) / (waiting + on_cpu), moving.condition)
 
 
 def _around_the_cache(facts: Facts) -> bool:
-    """Whether it uses direct I/O or durable writes: only then the page cache has nothing to gather."""
+    """Whether it uses direct I/O or durable writes: only then the page cache cannot gather them."""
     return evidence.direct_io(facts) or (facts.calls.by_write and facts.durable_writes is not False)
 
 
-_LARGER = "ask for more per call (64 KiB to 1 MiB: bs=, buffer sizes, readv/writev)"
+_LARGER = Remedy(
+    "Read and write 64 KiB to 1 MiB per call (`bs=1M`, a larger buffer, readv/writev)",
+    risk="a crash loses what is still in the buffer",
+)
+_GATHERED = Remedy(
+    "Let the page cache gather it: open files without O_DIRECT and O_SYNC",
+    risk="a crash loses what was not synced yet",
+)
 
 CAUSE = Cause(
     name="small-requests",
-    title="It asks for little at a time",
+    title="Many small calls or requests",
     meaning=(
-        "Each call, and each request, has a fixed price; with a few bytes in each, the price is all "
-        "there is. The calls go through the file in order, so they could ask for more."
+        "Each call and each request has a fixed cost; with a few bytes in each, that is nearly the whole "
+        "cost. The calls go through the file in order, so they could ask for more."
     ),
     measured=(
-        "Sizes and offsets of the calls, the CPU time inside them, and the sizes of the requests "
-        "that they became."
+        "Sizes and offsets of the calls, the CPU time inside them, and the sizes of the resulting "
+        "requests."
     ),
     thresholds=(
         Threshold(
@@ -217,26 +227,23 @@ CAUSE = Cause(
         ),
         Threshold(
             "program's own time between two tiny calls, at most", BETWEEN_NS, "ns",
-            "it goes with the calls: with more, the program does something with what it gets",
+            "it belongs to the calls: with more, the program does something with what it gets",
         ),
         Threshold("requests, at least", REQUESTS_MIN, "requests", "fewer cost nothing together"),
         Threshold(
             "requests in flight, at most", DEPTH, "requests",
-            "with more, the device has work while one is answered: size is not what it waits for",
+            "with more, the device has work while one is answered: it does not wait because of their size",
         ),
         Threshold(
-            "of the calls, tiny ones; of the kernel's time, theirs", MOSTLY, "share",
+            "share of the calls that are tiny, and of the kernel's time that is theirs", MOSTLY, "share",
             "below half something else is the larger part",
         ),
     ),
     fooled_by=(
         "direct I/O in small pieces by several threads, which the device merges",
-        "calls that jump: then size is not what is wrong (random-access)",
+        "calls that jump: then their size is not the reason (random-access)",
     ),
-    remedies=(
-        _LARGER,
-        "let the page cache gather it: no O_DIRECT, no O_SYNC",
-    ),
+    remedies=(_LARGER, _GATHERED),
     experiment=None,
     find=find,
     unseen_without=("syscalls", "block_requests"),

@@ -1,4 +1,4 @@
-"""Many sync calls for few bytes."""
+"""Many syncs for few bytes."""
 
 from msgspec import Struct
 
@@ -8,40 +8,62 @@ from iowhy.whys.chain import chain_of, count, link, percent, plural, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.sized_writes import SizedWrite, sized_writes
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
+from iowhy.whys.remedy import Remedy
 
 CALLS_MIN = 20
 CALLS_FEW = 5
 FLUSH_DOMINATES = 0.5
 OWN_FILES = 0.5
-# Of files that are synced, from which fewer of them would be fewer syncs.
+# Synced files, from which fewer of them would mean fewer syncs.
 FILES_MIN = 10
-# So often a file is opened, on average, that is opened for every sync.
+# Opens of a file, on average, from which it is opened for every sync.
 REOPENED = 4
-# Sizes nearer to each other show no price of a file.
+# Closer sizes do not show the cost of a file.
 TIMES_AS_LARGE = 4
 SMALL_COSTS = 1.33
 
-_FEWER_FILES = "write fewer, larger files, or sync once for many of them (syncfs)"
-_KEEP_OPEN = "keep the file open, and sync once for many lines or records"
-_TRANSACTION = "put more into one transaction, so that one sync serves many (group commit)"
-_LARGER_FILES = "write fewer, larger files"
-_REMEDIES = (
-    "sync once for many changes (transactions, group commit, syncfs at the end)",
-    _LARGER_FILES,
-    "let losing the last seconds be acceptable (synchronous=NORMAL, async commit)",
+_FEWER_FILES = Remedy(
+    "Write fewer, larger files, or sync once for all of them (`sync -f` at the end)",
+    risk="a crash loses the files since the last sync",
+    for_authors=True,
 )
-_QUICK_DEVICE = "keep the files on a device that syncs quickly (flash with a power-safe cache), or in memory where they may be lost"
+_KEEP_OPEN = Remedy(
+    "Keep the file open, and sync once for many lines or records",
+    risk="a crash loses the lines since the last sync",
+    for_authors=True,
+)
+#: One sync for many changes, in a database or in a program's own file.
+BATCH = Remedy(
+    "Batch changes in one transaction (`BEGIN; … COMMIT;`), or sync once for many writes",
+    risk="a crash loses the whole batch",
+    for_authors=True,
+)
+#: For whom each file costs.
+LARGER_FILES = Remedy(
+    "Write fewer, larger files (an archive, a log)",
+    risk="whoever reads them must know the new layout",
+    for_authors=True,
+)
+_LATER = Remedy(
+    "Let commits return before they are durable (asynchronous commit)",
+    risk="a crash loses the last seconds",
+    for_authors=True,
+)
+_QUICK_DEVICE = Remedy(
+    "Keep the files on flash with a power-safe cache, or in memory (tmpfs)",
+    risk="the flash costs money, and a restart empties tmpfs",
+)
 
 
 def find(facts: Facts) -> Candidate | None:
-    """Waits for sync, by many calls that each make little durable."""
+    """Waits for sync in many calls that each make little durable."""
     syncs, seconds = facts.calls.syncs, facts.run.seconds
     often = seconds is not None and seconds > 0 and syncs.calls / seconds >= CALLS_MIN
     few = syncs.calls < (CALLS_FEW if often else CALLS_MIN)
     if few or facts.budget.elapsed(classes.SYNC) < thresholds.LISTED:
         return _measured(facts)
     if facts.calls.by_write and facts.durable_writes is False:
-        # They wait for writeback that nobody asked for: no sync.
+        # They wait for writeback that nobody asked for: that is not a sync.
         return None
     each = evidence.bytes_per_sync(facts)
     if each is not None and each > thresholds.BYTES_PER_SYNC:
@@ -54,13 +76,12 @@ def find(facts: Facts) -> Candidate | None:
     return Candidate(
         claims=(Claim(frozenset({classes.SYNC})), *computing),
         chain=_chain(facts, each, flush, computing),
-        summary=f"{'goes into' if computing else 'waits for'} {count(syncs.calls)} sync calls"
-        + ("" if each is None else f": {_each(facts, each)}"),
+        summary=_summary(facts, each, spread),
         saving=_saving(facts, spread),
         remedy=evidence.without_durable_writes(facts)
-        or (_FEWER_FILES if spread else _KEEP_OPEN if _opened_each_time(facts) else _TRANSACTION),
+        or (_FEWER_FILES if spread else _KEEP_OPEN if _opened_each_time(facts) else BATCH),
         remedies=_remedies(syncs.files, spread),
-        # No lever takes the durability of a write itself away.
+        # No lever takes away the durability of a write itself.
         provable=not facts.calls.by_write,
         needs=("syscalls", "waits"),
         confidence=0.9 if each is not None else 0.75,
@@ -68,16 +89,35 @@ def find(facts: Facts) -> Candidate | None:
     )
 
 
-def _remedies(files: int | None, spread: bool) -> tuple[str, ...]:
-    """Of one file there are not fewer; of a file for each sync the first remedy says so already."""
+def _remedies(files: int | None, spread: bool) -> tuple[Remedy, ...]:
+    """What comes after the first one: fewer files only if there are many, and if the first does not say it already."""
     fewer = not spread and (files is None or files >= FILES_MIN)
-    return tuple(one for one in (*_REMEDIES, _QUICK_DEVICE) if one != _LARGER_FILES or fewer)
+    return (*((LARGER_FILES,) if fewer else ()), _LATER, _QUICK_DEVICE)
+
+
+def _summary(facts: Facts, each: float | None, spread: bool) -> str:
+    """How often it syncs, how many files, and what it writes each time."""
+    calls, syncs = facts.calls, facts.calls.syncs
+    carried = each if each is None or not _by_calls(facts) else _by_calls(facts) / syncs.calls
+    if calls.by_write:
+        of = "" if carried is None else f", {size(carried)} each"
+        return f"making {count(calls.sync_writes)} writes durable one by one{of}"
+    own = calls.by_name.get(calls.sync_name or "")
+    name = calls.sync_name if own is not None and own.calls == syncs.calls else "sync"
+    for_files = f" for {count(syncs.files)} files" if spread and syncs.files is not None else ""
+    of = "" if carried is None else f", {size(carried)} written for each"
+    return f"syncing: {count(syncs.calls)} {name} calls{for_files}{of}"
+
+
+def _by_calls(facts: Facts) -> float:
+    """Bytes that the program itself wrote; 0 if not known: what it writes to mapped memory passes no call."""
+    return 0.0 if facts.calls.sync_name == "msync" else facts.calls.writes.done_bytes or 0.0
 
 
 def _computing(facts: Facts) -> tuple[Claim, ...]:
-    """What the calls take of a CPU, which goes with them: on a quick disk it is as much as they wait.
+    """CPU time of the calls, which belongs to them: on a quick disk it is as much as they wait.
 
-    None where they compute more than they wait: that is cpu-serial's to say. Of writes that sync themselves the copying is in it.
+    None if they compute more than they wait, which is cpu-serial, or if writes sync themselves, whose CPU time includes the copying.
     """
     kernel, cpu_ns = facts.budget.line(classes.KERNEL), facts.calls.syncs.cpu_ns
     if facts.calls.by_write or not cpu_ns or not kernel.thread_ns or links.sync_looks_long(facts):
@@ -91,12 +131,12 @@ def _computing(facts: Facts) -> tuple[Claim, ...]:
 def _chain(
     facts: Facts, each: float | None, flush: float | None, computing: tuple[Claim, ...]
 ) -> tuple[Link, ...]:
-    """The calls, what each makes durable, and what the journal, the device and writeback do for it."""
+    """The calls, what each makes durable, and the work of the journal, the device and writeback for it."""
     syncs = facts.calls.syncs
     return chain_of(
-        links.in_calls(facts, frozenset({classes.SYNC}), "waits for sync"),
+        links.in_calls(facts, frozenset({classes.SYNC}), "is spent waiting for syncs"),
         *(
-            link(f"{percent(share)} is on a CPU in these calls", share, "share", "sync")
+            link(f"{percent(share)} of the time is CPU time in these calls", share, "share", "sync")
             for claim in computing
             for share in [claim.fraction * facts.budget.elapsed(classes.KERNEL)]
         ),
@@ -105,20 +145,20 @@ def _chain(
         None
         if each is None
         else link(
-            f"{count(syncs.calls)} sync calls: {_each(facts, each)}",
+            _each(facts, each),
             each,
             "bytes",
             "measurements" if facts.calls.report == "measurements" else "amplification",
         ),
         None
         if syncs.files is None
-        else link(f"they are for {plural(syncs.files, 'inode')}", syncs.files, "inodes", "sync"),
+        else link(f"the calls sync {plural(syncs.files, 'file')}", syncs.files, "inodes", "sync"),
         _commits(facts),
         links.flushes(facts),
         None
         if not flush
         else link(
-            f"the device is flushing its cache in {percent(flush)} of that time",
+            f"the device flushes its cache for {percent(flush)} of that time",
             flush,
             "share",
             "sync",
@@ -128,27 +168,24 @@ def _chain(
 
 
 def _saving(facts: Facts, spread: bool) -> Saving:
-    """One sync in the place of all; the data of files of their own are still to be moved."""
+    """One sync instead of all; the data of separate files must still be moved."""
     once = saving.once(facts.calls.syncs.calls, "sync")
     if not spread:
-        # In one transaction what is changed again and again is written once: how much that is nobody knows.
+        # In one transaction, what changes again and again is written once: how much that is, is not known.
         return once
     moved = facts.requests.write_bytes
-    moving = saving.all_but_moving(
-        facts, (classes.SYNC,), moved, "if it syncs once for all of them"
-    )
+    moving = saving.all_but_moving(facts, (classes.SYNC,), moved, "with one sync for all files")
     return min(once, moving, key=lambda one: one.part)
 
 
 def _each(facts: Facts, each: float) -> str:
-    """What each call carries: as it was written, and what became of it on the device."""
-    written, syncs, who = facts.calls.writes.done_bytes, facts.calls.syncs.calls, facts.run.who
+    """What each call carries: as it was written, and as it was written to the device."""
+    written, syncs, who = _by_calls(facts), facts.calls.syncs.calls, facts.run.who
     if not facts.requests.known or not facts.requests.write_bytes:
-        return f"each makes {size(each)} durable"
-    # What a program writes to mapped memory passes no call.
-    if not written or facts.calls.sync_name == "msync":
-        return f"{_device(facts)} writes {size(each)} for each"
-    return f"{who} writes {size(written / syncs)} and {_device(facts)} {size(each)} for each"
+        return f"each sync makes {size(each)} durable"
+    if not written:
+        return f"{_device(facts)} writes {size(each)} per sync"
+    return f"{_device(facts)} writes {size(each)} per sync, {who} itself {size(written / syncs)}"
 
 
 def _device(facts: Facts) -> str:
@@ -162,7 +199,7 @@ def _opened_each_time(facts: Facts) -> bool:
     )
     syncs = facts.calls.syncs
     again = syncs.files is None or opened >= REOPENED * syncs.files
-    # What makes a file for each (a journal) has none to keep open.
+    # A program that makes a file for each sync (a journal) has none to keep open.
     return again and opened >= OWN_FILES * syncs.calls
 
 
@@ -183,11 +220,11 @@ def _passes(facts: Facts) -> Link | None:
     writeback = facts.writeback
     if not writeback.passes:
         return None
-    visits, sweeps = writeback.passes, max(1, writeback.sweeps)
+    inodes, sweeps = writeback.passes, max(1, writeback.sweeps)
     return link(
         f"{plural(sweeps, 'writeback pass', 'writeback passes')} over "
-        f"{plural(writeback.inodes, 'inode')}: {visits / sweeps:.1f} inodes a pass, "
-        f"{writeback.pages / visits:.1f} pages of each",
+        f"{plural(writeback.inodes, 'inode')}: {inodes / sweeps:.1f} inodes per pass, "
+        f"{writeback.pages / inodes:.1f} pages of each",
         writeback.inodes,
         "inodes",
         "writeback",
@@ -195,23 +232,25 @@ def _passes(facts: Facts) -> Link | None:
 
 
 def _measured(facts: Facts) -> Candidate | None:
-    """A benchmark of many small files against few large ones, and what the text says of the waiting."""
+    """A benchmark of many small files against few large ones, and what the text says about the waiting."""
     known = facts.budget.known and facts.budget.elapsed(classes.SYNC) >= thresholds.LISTED
     pairs = sorted(_small_against_large(facts), key=lambda pair: pair.times, reverse=True)
     if (known and facts.calls.syncs.calls) or not pairs or pairs[0].times < SMALL_COSTS:
         return None
     reasons = facts.budget.heaviest_reasons(frozenset({classes.SYNC}))
     if any("flush" in reason.lower() or "barrier" in reason.lower() for reason, _ in reasons):
-        return None  # what the waits name says it better: flush-cost
+        return None  # the waits name it: flush-cost
     worst = pairs[0]
     others = [pair for pair in pairs[1:] if pair.times < SMALL_COSTS]
     return Candidate(
         claims=(Claim(frozenset({classes.SYNC})),) if known else (),
         chain=chain_of(
-            links.in_calls(facts, frozenset({classes.SYNC}), "waits for sync") if known else None,
+            links.in_calls(facts, frozenset({classes.SYNC}), "is spent waiting for syncs")
+            if known
+            else None,
             link(
                 f"{worst.small.name}: {size(worst.small.bytes_per_s)}/s, {worst.large.name}: "
-                f"{size(worst.large.bytes_per_s)}/s: the same bytes in small files take "
+                f"{size(worst.large.bytes_per_s)}/s: in small files the same bytes take "
                 f"{worst.times:.1f} times as long",
                 worst.times,
                 "times",
@@ -219,7 +258,7 @@ def _measured(facts: Facts) -> Candidate | None:
             ),
             *(
                 link(
-                    f"in {pair.run} they take {pair.times:.1f} times as long: it is not the files alone",
+                    f"in {pair.run} they take {pair.times:.1f} times as long, so it is not only the files",
                     pair.times,
                     "times",
                     "measurements",
@@ -227,18 +266,17 @@ def _measured(facts: Facts) -> Candidate | None:
                 for pair in others[:1]
             ),
         ),
-        summary="is what syncing many small files costs over few large ones"
-        if known
-        else "is what many small files cost over few large ones",
+        summary=f"{'syncing' if known else 'writing'} many small files, "
+        f"which takes {worst.times:.1f} times as long as a few large ones",
         saving=Saving(
-            1 - 1 / worst.times if known else 1.0, "if they cost no more than large ones do"
+            1 - 1 / worst.times if known else 1.0, "if they cost no more than large ones"
         ),
         remedy=_FEWER_FILES,
         confidence=0.75 if known else 0.55,
         lowered_by=(
             "how much each call makes durable is not known"
             if known
-            else "that the files are synced is not in the text; latencytop or strace would show it",
+            else "the text does not show whether the files are synced; latencytop or strace would",
         ),
         fixed_share=None if known else 1 - 1 / worst.times,
         share_of="the time that small files take",
@@ -270,10 +308,10 @@ def _small_against_large(facts: Facts) -> list[_Pair]:
 
 CAUSE = Cause(
     name="sync-storm",
-    title="Many sync calls for few bytes",
+    title="Many syncs for few bytes",
     meaning=(
-        "Every sync waits for the journal and the device, whatever it carries. With little in each, "
-        "the run is as long as the number of syncs."
+        "Every sync waits for the journal and the device, however little was written. With little in each, "
+        "the number of syncs decides how long the run takes."
     ),
     measured=(
         "Time in fsync, fdatasync, msync, sync and the like, waiting and on a CPU; calls, bytes written per call, "
@@ -283,7 +321,7 @@ CAUSE = Cause(
         Threshold(
             "bytes per sync call, at most", thresholds.BYTES_PER_SYNC, "bytes",
             "a commit and flush take 1 to 10 ms, as long as moving 1 MiB at 100 MB/s: below it the "
-            "fixed price is the larger part",
+            "fixed cost is the larger part",
         ),
         Threshold(
             "sync calls, or sync calls a second, at least", CALLS_MIN, "calls",
@@ -294,21 +332,20 @@ CAUSE = Cause(
             "one transaction of a database makes up to four: journal, its directory, data, journal",
         ),
         Threshold(
-            "flush share from which flush-cost says it better", FLUSH_DOMINATES, "share",
-            "then one file is synced over and over and the device's flush is most of it; when each "
+            "flush share from which it is flush-cost", FLUSH_DOMINATES, "share",
+            "then one file is synced over and over and the device's flush is most of it; if each "
             "file gets its own sync, fewer files are the remedy and this cause stays",
         ),
         Threshold(
             "times that small files take as long as large ones in iozone, at least", SMALL_COSTS, "times",
-            "runs of iozone differ by some 10 %; a third is no noise",
+            "runs of iozone differ by about 10 %; a third is not noise",
         ),
     ),
     fooled_by=(
-        "a sync that is long because it computes (see cpu-serial): there only its waiting counts here",
+        "a sync that is long because it computes (see cpu-serial): only its waiting counts here",
         "O_SYNC and O_DSYNC writes sync without a call of their own",
     ),
-    remedies=(*_REMEDIES, _QUICK_DEVICE),
-    for_authors=frozenset({_FEWER_FILES, _KEEP_OPEN, _TRANSACTION, *_REMEDIES}),
+    remedies=(BATCH, LARGER_FILES, _LATER, _QUICK_DEVICE),
     experiment="sync-free",
     unsafe_proof=True,
     find=find,
@@ -317,7 +354,7 @@ CAUSE = Cause(
     beats=(
         "flush-cost", "device-saturated", "queue-shallow", "small-requests", "random-access",
         "writeback-scattered", "device-slow",
-        # It takes no more of the CPU time than its calls have.
+        # It claims no more CPU time than its calls have.
         "cpu-serial",
     ),
 )  # fmt: skip

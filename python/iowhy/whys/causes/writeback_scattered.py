@@ -1,13 +1,15 @@
-"""Writeback hops over many inodes and writes a little of each."""
+"""Writeback goes from file to file and writes a little of each."""
 
 import math
 
 from iowhy.whys import classes, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import chain_of, count, link, percent
+from iowhy.whys.causes.sync_storm import LARGER_FILES
+from iowhy.whys.chain import chain_of, count, link, percent, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.writeback import requested_bytes
 from iowhy.whys.finding import Candidate, Claim
+from iowhy.whys.remedy import Remedy
 
 INODES_MIN = 100
 PAGES = 64
@@ -15,7 +17,7 @@ WHOLE_SYNCS = frozenset({"sync", "syncfs"})
 
 
 def find(facts: Facts) -> Candidate | None:
-    """Waits for writing while passes of the kernel's workers touch many inodes, a little each."""
+    """Waits for writing while the kernel's workers write a little of many files."""
     writeback, budget, pages = facts.writeback, facts.budget, _pages(facts)
     share = budget.elapsed(classes.WRITE, classes.THROTTLED) + budget.calls(
         WHOLE_SYNCS, {classes.SYNC}
@@ -33,9 +35,11 @@ def find(facts: Facts) -> Candidate | None:
             Claim(frozenset({classes.SYNC}), calls=WHOLE_SYNCS),
         ),
         chain=chain_of(
-            link(f"{percent(share)} of the time waits for writing", share, "share", "budget"),
             link(
-                f"{count(writeback.background_passes)} passes of writeback went over "
+                f"{percent(share)} of the time is spent waiting to write", share, "share", "budget"
+            ),
+            link(
+                f"{count(writeback.background_passes)} writeback passes over "
                 f"{count(writeback.background_inodes)} inodes",
                 writeback.background_inodes,
                 "inodes",
@@ -50,7 +54,7 @@ def find(facts: Facts) -> Candidate | None:
             None
             if writeback.inodes_per_second is None
             else link(
-                f"{count(writeback.inodes_per_second)} inodes a second in turn",
+                f"{count(writeback.inodes_per_second)} different inodes per second",
                 writeback.inodes_per_second,
                 "inodes/s",
                 "writeback",
@@ -58,14 +62,14 @@ def find(facts: Facts) -> Candidate | None:
             links.request_shape(facts),
         ),
         summary=(
-            f"waits for writeback that hops over {count(writeback.background_inodes)} inodes, "
-            f"{count(pages)} pages at a time"
+            f"waiting for writeback of {count(writeback.background_inodes)} files, "
+            f"{size(pages * facts.page_bytes)} at a time"
         ),
         saving=saving.all_but_moving(
             facts,
             (classes.WRITE, classes.THROTTLED, classes.SYNC),
             facts.requests.write_bytes,
-            "if it is written in order",
+            "if written in order",
         ),
         needs=("writeback", "block_requests"),
         confidence=0.8,
@@ -73,9 +77,9 @@ def find(facts: Facts) -> Candidate | None:
 
 
 def _pages(facts: Facts) -> float | None:
-    """Pages that a pass writes, in the median; where the kernel counts many, what was asked of the device, if that is less.
+    """Pages that a pass writes, in the median; if the kernel counts many, what was asked of the device, if that is less.
 
-    The kernel counts folios as a whole.
+    The kernel counts whole folios.
     """
     pages = facts.writeback.median_background_pages
     if pages is None or pages <= PAGES:
@@ -86,14 +90,14 @@ def _pages(facts: Facts) -> float | None:
 
 CAUSE = Cause(
     name="writeback-scattered",
-    title="Writeback hops from file to file",
+    title="Writeback that jumps from file to file",
     meaning=(
         "Dirty pages of many files are written a few at a time, in turn, so that the device jumps "
         "although every file was written in order."
     ),
     measured=(
-        "Passes of writeback by kernel workers: inodes, pages per pass (what they asked the device to write, where files lie in "
-        "memory in large folios, which the kernel counts as a whole); jumps of the requests; time "
+        "Passes of writeback by kernel workers: inodes and pages per pass (if files are in large folios, which the kernel counts "
+        "whole: what the device was asked to write); jumps of the requests; time "
         "that the command waits to write or is paused."
     ),
     thresholds=(
@@ -103,16 +107,19 @@ CAUSE = Cause(
         ),
         Threshold(
             "pages per pass, at most", PAGES, "pages",
-            "256 KiB, 2 ms at 130 MB/s: less than the seek to it",
+            "256 KiB take 2 ms at 130 MB/s, less than the seek to them",
         ),
     ),
     fooled_by=(
-        "an allocator that puts small files side by side: then the requests do not jump",
+        "an allocator that puts small files next to each other: then the requests do not jump",
     ),
     remedies=(
-        "write larger files, or all small ones into one (an archive, a log)",
-        "let fewer writers write at a time",
-        "make writeback start earlier (dirty_background_bytes), so that it is not done in a hurry",
+        LARGER_FILES,
+        Remedy("Let fewer writers write at a time", risk="each must wait for its turn"),
+        Remedy(
+            "Start writeback earlier: `sysctl vm.dirty_background_bytes=67108864`",
+            risk="needs root, and data that soon changes again is written more often",
+        ),
     ),
     experiment=None,
     find=find,

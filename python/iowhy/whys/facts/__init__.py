@@ -35,6 +35,7 @@ from iowhy.whys.facts import (
     run,
     space,
     stacks,
+    subject,
     threads,
     used_files,
     writeback,
@@ -77,7 +78,8 @@ class Facts:
     @cached_property
     def run(self) -> run.Run:
         """When, how long, what was lost, which sensors were missing."""
-        return run.measure(self.manifest, self.relations.facts)
+        who = subject.subject(self.manifest.command, self.relations)
+        return run.measure(self.manifest, self.relations.facts, who)
 
     @cached_property
     def budget(self) -> budgets.Budget:

@@ -6,16 +6,6 @@ from iowhy.recordings import Manifest
 from iowhy.recordings.promised import Mismatch
 from iowhy.relations import RecordedFacts
 
-#: By the mode of recording, or the option that named a control group.
-_WHO = {
-    "attach": "the attached process",
-    "block": "the block",
-    "machine": "the machine",
-    "--container": "the container or service",
-    "--pod": "the pod",
-    "--cgroup": "the control group",
-}
-
 
 class Run(Struct, frozen=True):
     """`start_ns` and `end_ns` on CLOCK_MONOTONIC; a paste without dates starts at 0.
@@ -38,15 +28,10 @@ class Run(Struct, frozen=True):
     #: Table → why all that is in it shows only a part of what happened (one screen, one process, since boot).
     partial: dict[str, str]
     part_of_ns: int | None = None
-    #: The option that named the control groups; None where none were.
-    of_group: str | None = None
+    #: What was recorded, as sentences call it.
+    who: str = "the command"
     #: Tables that hold other rows than the manifest counts.
     mismatches: tuple[Mismatch, ...] = ()
-
-    @property
-    def who(self) -> str:
-        """What was recorded, as sentences call it: one word for all of them, in the singular."""
-        return _WHO.get(self.of_group or self.mode, "the command")
 
     @property
     def seconds(self) -> float | None:
@@ -54,7 +39,7 @@ class Run(Struct, frozen=True):
         return None if self.elapsed_ns is None else self.elapsed_ns / 1e9
 
 
-def measure(manifest: Manifest, facts: RecordedFacts) -> Run:
+def measure(manifest: Manifest, facts: RecordedFacts, who: str) -> Run:
     """From the manifest; the time, when it is not there, from the first and last row."""
     elapsed_ns = facts.elapsed_ns or None
     cpu_ns, cpus = manifest.recorder.cpu_ns, manifest.host.cpus
@@ -78,7 +63,7 @@ def measure(manifest: Manifest, facts: RecordedFacts) -> Run:
         complete=manifest.complete,
         partial=_partial(manifest),
         part_of_ns=part_of_ns,
-        of_group=next(iter(manifest.command.groups), None),
+        who=who,
         mismatches=facts.mismatches,
     )
 

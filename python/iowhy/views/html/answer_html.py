@@ -1,0 +1,104 @@
+"""The top of a recording's page: what is slow, the fix with its saving and risk, and the time now and after the fix."""
+
+from collections.abc import Sequence
+
+from iowhy import units
+from iowhy.overview import Overview
+from iowhy.views.html.budget_html import budget_svg
+from iowhy.views.html.findings_html import with_commands
+from iowhy.views.html.markup import Markup, Say, element, lines
+from iowhy.whys import classes
+from iowhy.whys.finding import Finding
+from iowhy.whys.remedy import Fix
+from iowhy.whys.verdict import Verdict
+
+_FIXES = 2
+
+
+def answer_section(overview: Overview, wrong: Sequence[str], say: Say) -> Markup:
+    """The headline, and below it what to do; `wrong` is how the command ended, if not well."""
+    found = overview.verdict
+    first = found.findings[0] if found.findings else None
+    leads = first is not None and not first.healthy and not found.too_short
+    return element(
+        "header",
+        element("h1", with_commands(say(found.headline)), id="answer", tabindex=-1),
+        *(element("p", say(one), class_="warning") for one in wrong),
+        _fixes(found, first, say) if leads and first is not None else "",
+        _picture(found, first) if leads and first is not None else "",
+    )
+
+
+def _fixes(found: Verdict, first: Finding, say: Say) -> Markup:
+    return element(
+        "dl",
+        *(
+            element(
+                "div",
+                element("dt", "or" if number else "Fix"),
+                element(
+                    "dd",
+                    element("b", with_commands(say(fix.do))),
+                    element("p", say(_worth(found, fix, first, number)), class_="gain"),
+                    element("p", f"Risk: {say(fix.risk)}.", class_="hint") if fix.risk else "",
+                ),
+            )
+            for number, fix in enumerate(first.fixes[:_FIXES])
+        ),
+        class_="fixes",
+    )
+
+
+def _worth(found: Verdict, fix: Fix, first: Finding, number: int) -> str:
+    if number and fix.gain == first.fixes[0].gain:
+        return ""
+    saved = found.saved(fix)
+    return f"{saved} ({fix.condition})" if saved and fix.condition else saved
+
+
+def _picture(found: Verdict, first: Finding) -> Markup:
+    """Two bars: the time by class now, and what would be left of it at best."""
+    budget = found.budget
+    now = [
+        (line.cls, line.elapsed_share)
+        for line in budget.lines
+        if line.elapsed_share >= 0.0005 and not (budget.left_out and line.cls == classes.RECORDER)
+    ]
+    whole = sum(share for _, share in now)
+    if not budget.known or budget.basis != "threads" or not whole or not first.gain:
+        return Markup("")
+    claimed = [name for name, _ in now if name in first.classes]
+    if not claimed:
+        return Markup("")
+    after = _without(now, claimed, first.gain * whole)
+    bars = (("now", now, 0.0), ("after the fix, at best", after, first.gain))
+    return element(
+        "figure",
+        lines(
+            *(
+                element(
+                    "div",
+                    element("span", f"{words}: {_long(found, gain)}", class_="hint"),
+                    budget_svg(parts, whole),
+                )
+                for words, parts, gain in bars
+            )
+        ),
+        class_="saving",
+    )
+
+
+def _long(found: Verdict, gain: float) -> str:
+    seconds = found.shares_of_s
+    return (
+        units.percent(1.0 - gain) if seconds is None else units.duration(seconds * 1e9 * (1 - gain))
+    )
+
+
+def _without(
+    parts: Sequence[tuple[str, float]], claimed: Sequence[str], saved: float
+) -> list[tuple[str, float]]:
+    """The parts without what is saved, taken from those that the finding claims in proportion."""
+    of_those = sum(share for name, share in parts if name in claimed)
+    left = max(0.0, 1.0 - saved / of_those)
+    return [(name, share * left if name in claimed else share) for name, share in parts]

@@ -1,0 +1,68 @@
+"""Who the sentences of a verdict are about: the program, the server, the container, the machine."""
+
+import shlex
+from pathlib import PurePath
+
+from msgspec import Struct
+
+from iowhy.recordings.manifest import Command
+from iowhy.relations import Relations
+
+_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "busybox"})
+_INTERPRETERS = ("python", "perl", "ruby", "node", "php", "lua", "Rscript", *_SHELLS)
+#: What makes a shell's text more than one command.
+_OPERATORS = frozenset(";|&()<>$`\n")
+_GROUPS = {"--container": "container", "--pod": "pod", "--cgroup": "control group"}
+
+
+class _Root(Struct, frozen=True):
+    tgid: int
+    comm: str | None
+
+
+def subject(command: Command, relations: Relations) -> str:
+    """In the singular, and as people call it: `sqlite3`, `python3 load.py`, `postgres (4711)`, `container web`, `the machine`."""
+    if command.groups:
+        option, name = command.groups[:2]
+        return f"{_GROUPS.get(option, 'control group')} {name}"
+    if command.mode == "attach":
+        return _attached(relations)
+    if command.mode == "run" and command.argv:
+        return _typed(command.argv)
+    return {"block": "the block", "machine": "the machine"}.get(command.mode, "the command")
+
+
+def _typed(argv: tuple[str, ...]) -> str:
+    name = PurePath(argv[0]).name
+    if name in _SHELLS and len(argv) > 2 and argv[1].startswith("-") and argv[1].endswith("c"):
+        return _first_word(argv[2])
+    if name.startswith(_INTERPRETERS) and len(argv) > 1 and not argv[1].startswith("-"):
+        return f"{name} {PurePath(argv[1]).name}"
+    return name or "the command"
+
+
+def _first_word(text: str) -> str:
+    """Of a shell's text that is one command, its program."""
+    if _OPERATORS.intersection(text.strip()):
+        return "the command"
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        return "the command"
+    return PurePath(words[0]).name if words and "=" not in words[0] else "the command"
+
+
+def _attached(relations: Relations) -> str:
+    """The processes that no other one of the recording started."""
+    if not relations.has("threads"):
+        return "the attached process"
+    found = relations.read(
+        _Root,
+        """SELECT tgid, arg_min(comm, abs(tid - tgid)) AS comm FROM threads
+        WHERE ppid IS NULL OR ppid NOT IN (SELECT tgid FROM threads) GROUP BY tgid ORDER BY tgid""",
+    )
+    names = {one.comm for one in found}
+    if len(names) != 1 or None in names:
+        return "the attached process" if len(found) < 2 else f"{len(found)} attached processes"
+    (name,) = names
+    return f"{name} ({found[0].tgid})" if len(found) == 1 else f"{name} ({len(found)} processes)"

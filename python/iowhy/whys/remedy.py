@@ -1,0 +1,46 @@
+"""One thing to do about a finding: an order as it is typed or said, and what it risks."""
+
+from msgspec import Struct
+
+
+class Remedy(Struct, frozen=True):
+    """`do` is an order without a full stop, in words or as it is typed; `risk` is what it costs or may cost, "" where that is nothing.
+
+    `link` documents it, `program` is whose setting it is. `for_authors`: it takes a change of the program, `for_layouts`: another layout of
+    its files (neither is for who only uses a program that is known); `second_run`: it is one. `part` (0..1) is how much of the
+    finding's time it is about, counted by the time `of` its syncs or reads. `orders`: it changes only the order of what is read,
+    `less`: it leaves work out.
+    """
+
+    do: str
+    risk: str = ""
+    link: str | None = None
+    program: str | None = None
+    for_authors: bool = False
+    for_layouts: bool = False
+    second_run: bool = False
+    part: float = 1.0
+    of: str = "syncs"
+    orders: bool = False
+    less: bool = False
+
+    @property
+    def named(self) -> str:
+        """The order, with whose setting it is."""
+        return self.do if self.program is None else f"{self.program}: {self.do}"
+
+
+class Fix(Struct, frozen=True):
+    """A remedy of one finding, with what it can save: `gain` (0..1) of the whole that the finding's share is of, and what that takes."""
+
+    do: str
+    gain: float
+    condition: str = ""
+    risk: str = ""
+    link: str | None = None
+
+    @property
+    def in_full(self) -> str:
+        """The order with its risk and where it is documented."""
+        risk = f"; risk: {self.risk}" if self.risk else ""
+        return f"{self.do}{risk}" + (f" ({self.link})" if self.link else "")

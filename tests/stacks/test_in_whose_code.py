@@ -44,7 +44,9 @@ def said(rec: Recording, claims: tuple[Claim, ...] = SYNC) -> list[str]:
 
 def test_the_path_with_most_of_the_time_is_named(make: Make) -> None:
     rec = recorded(make, [sample(1 * MS, 400 * MS, 1), sample(2 * MS, 200 * MS, 3)])
-    assert said(rec) == ["67 % of it is called by fsync (fsync.c:40) ← commit ← step ← main"]
+    assert said(rec) == [
+        "called by fsync (fsync.c:40) ← commit ← step ← main (sampled, 67 % of that time)"
+    ]
     with Facts(rec) as facts:
         (link,) = in_whose_code(facts, SYNC)
     assert link.value == pytest.approx(2 / 3)
@@ -57,7 +59,7 @@ def test_where_paths_part_the_call_above_them_is_named(make: Make) -> None:
         make,
         [sample(1 * MS, 190 * MS, 1), sample(2 * MS, 190 * MS, 2), sample(3 * MS, 150 * MS, 3)],
     )
-    assert said(rec) == ["63 % of it is called by step (step.c:42) ← main"]
+    assert said(rec) == ["called by step (step.c:42) ← main (sampled, 63 % of that time)"]
 
 
 @pytest.mark.parametrize(("weight_ns", "named"), [(200 * MS, True), (199 * MS, False)])
@@ -71,7 +73,7 @@ def test_stacks_of_another_class_or_call_say_nothing_of_it(make: Make) -> None:
     rec = recorded(make, computing)
     assert said(rec) == []
     assert said(rec, (Claim(frozenset({classes.USER})),)) == [
-        "100 % of it is in crunch (crunch.c:40) ← step ← main"
+        "in crunch (crunch.c:40) ← step ← main (sampled, 100 % of that time)"
     ]
     only = (Claim(frozenset({classes.SYNC}), calls=frozenset({"fdatasync"})),)
     assert said(recorded(make, [sample(1 * MS, 600 * MS, 1)]), only) == []
@@ -107,12 +109,12 @@ def test_of_a_languages_own_functions_the_one_that_the_program_calls_is_named(
     make: Make, functions: tuple[str, ...], words: str
 ) -> None:
     rec = recorded(make, [sample(1 * MS, 600 * MS, 9)], user_stacks=frames({9: functions}))
-    assert said(rec) == [f"100 % of it is called by {words}"]
+    assert said(rec) == [f"called by {words} (sampled, 100 % of that time)"]
 
 
 def test_without_names_it_is_the_file_and_the_address(make: Make) -> None:
     rec = recorded(make, [sample(1 * MS, 600 * MS, 9)], user_stacks=frames({9: (None, None)}))
-    assert said(rec) == ["100 % of it is called by app+0x1000 ← app+0x1010"]
+    assert said(rec) == ["called by app+0x1000 ← app+0x1010 (sampled, 100 % of that time)"]
 
 
 def test_without_stacks_nothing_is_said(make: Make) -> None:
@@ -131,20 +133,22 @@ def test_the_c_librarys_part_of_a_call_is_left_out(make: Make) -> None:
     rec = recorded(
         make, [sample(1 * MS, 600 * MS, 1)], user_stacks=of_libc, modules=[*MODULES, libc]
     )
-    assert said(rec) == ["100 % of it is called by commit (commit.c:41) ← step ← main"]
+    assert said(rec) == [
+        "called by commit (commit.c:41) ← step ← main (sampled, 100 % of that time)"
+    ]
 
 
 @pytest.mark.parametrize(
     ("module", "told"),
     [
-        ("/usr/bin/node", "JavaScript program are not in it: run `node --perf-basic-prof`"),
+        ("/usr/bin/node", "JavaScript program have no names here: run `node --perf-basic-prof`"),
         (
             "/usr/share/dotnet/shared/libcoreclr.so",
-            ".NET program are not in it: set DOTNET_PerfMapEnabled=1",
+            ".NET program have no names here: set DOTNET_PerfMapEnabled=1",
         ),
-        ("/usr/bin/perl", "Perl program are not in it: perl writes no map"),
-        ("/usr/sbin/php-fpm8.2", "PHP program are not in it: php writes no map"),
-        ("/usr/lib/apache2/modules/libphp8.2.so", "PHP program are not in it"),
+        ("/usr/bin/perl", "Perl program have no names here: perl cannot write"),
+        ("/usr/sbin/php-fpm8.2", "PHP program have no names here: php cannot write"),
+        ("/usr/lib/apache2/modules/libphp8.2.so", "PHP program have no names here"),
         ("/usr/bin/perlbal", None),
         ("/usr/bin/phpdbg-like", None),
     ],
@@ -188,7 +192,9 @@ def test_an_interpreter_without_a_map_says_how_to_see_the_script(make: Make, map
     rec = recorded(make, [sample(1 * MS, 600 * MS, 1)], user_stacks=rows, modules=[python, jit])
     told = said(rec)[1:]
     way = "run `python3 -X perf`, CPython 3.12 or later"
-    assert told == ([] if mapped else [f"the functions of the Python program are not in it: {way}"])
+    assert told == (
+        [] if mapped else [f"the functions of the Python program have no names here: {way}"]
+    )
 
 
 def test_of_a_script_whose_functions_have_names_the_interpreters_are_left_out(make: Make) -> None:
@@ -211,7 +217,9 @@ def test_of_a_script_whose_functions_have_names_the_interpreters_are_left_out(ma
     rec = recorded(
         make, [sample(1 * MS, 600 * MS, 1)], user_stacks=rows, modules=[libc, python, jit]
     )
-    assert said(rec) == ["100 % of it is called by py::save:/app.py ← py::main:/app.py"]
+    assert said(rec) == [
+        "called by py::save:/app.py ← py::main:/app.py (sampled, 100 % of that time)"
+    ]
     with Facts(rec) as facts:
         (link,) = in_whose_code(facts, SYNC)
     assert [frame.name for frame in link.frames] == list(names[1:])

@@ -25,8 +25,8 @@ MD = "Personalities : [raid1]\nmd2 : active raid1 sda1[1] sdb1[0]\n  19424 block
         (FULL, "device-saturated", SMART.format("sda", 3), "sda reports 3 sectors that it cannot read"),
         (SLOW, "device-slow", SMART.format("sdb", 3), None),
         (SLOW, "device-slow", SMART.format("sda", 0), None),
-        (FULL, "device-saturated", MD, "md2 is at work of its own: recovery at 51.2 MiB/s, 51 % done"),
-        (FULL, "device-saturated", MD, "md2 works without 1 of its members"),
+        (FULL, "device-saturated", MD, "md2 runs a recovery at 51.2 MiB/s, 51 % done"),
+        (FULL, "device-saturated", MD, "md2 is degraded: 1 of its members missing"),
         (SLOW, "device-slow", "$ dmesg\nblk_update_request: I/O error, dev sda, sector 5 op\n", "kernel's log has 1 I/O error of sda"),
     ],
 )  # fmt: skip

@@ -81,7 +81,8 @@ def in_whose_code(facts: Facts, claims: tuple[Claim, ...]) -> tuple[Link, ...]:
         return ()
     computes = all(claim.classes <= {*classes.CPU, classes.RUNNABLE} for claim in claims)
     frames = found.frames if computes else callers(found.frames)
-    said = f"{percent(found.share)} of that time is {'in' if computes else 'called by'} {in_words(frames)} (sampled)"
+    words = f"{'in' if computes else 'called by'} {in_words(frames)}"
+    said = f"{words} (sampled, {percent(found.share)} of that time)"
     made = replace(link(said, found.share, "share", _REPORT), frames=frames)
     return made, *_missing_script(facts.relations, found.frames)
 

@@ -298,7 +298,8 @@ def _after_first(candidate: Candidate, one: Remedy) -> Remedy:
     """A program's setting, after what must be done first for it to help."""
     if candidate.first is None or one.less:
         return one
-    return replace(one, do=f"{candidate.first} {one.do}")
+    first_letter = one.do[:1].lower() if one.do[1:2].islower() else one.do[:1]
+    return replace(one, do=f"{candidate.first} {first_letter}{one.do[1:]}")
 
 
 def _saving(candidate: Candidate, remedy: Remedy) -> Saving:

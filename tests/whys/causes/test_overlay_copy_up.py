@@ -105,7 +105,7 @@ def test_a_file_that_is_opened_to_write(judged: Judge) -> None:
 
 def test_what_is_cut_wants_its_data(judged: Judge) -> None:
     found = the(judged, changer("truncate", (*READ, "ovl_copy_up_with_data", "ovl_setattr")))
-    assert "as truncate truncates them" in found.summary
+    assert "as truncate cuts them" in found.summary
     assert "volume" in found.remedies[0]
 
 

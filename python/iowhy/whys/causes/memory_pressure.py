@@ -68,7 +68,7 @@ def find(facts: Facts) -> Candidate | None:
             ),
         ),
         summary=("waiting for memory" if waits >= reclaim else "freeing memory on a CPU")
-        + _short_of(machine),
+        + _short_of(facts),
         saving=saving.all_of_it(_FITS),
         needs=("waits", "vm_samples"),
         confidence=0.85,
@@ -78,8 +78,9 @@ def find(facts: Facts) -> Candidate | None:
     )
 
 
-def _short_of(machine: Machine) -> str:
+def _short_of(facts: Facts) -> str:
     """What shows that memory is short."""
+    machine = facts.machine
     hits, limit, swapped = (
         machine.memory_limit_hits,
         machine.memory_limit_bytes,
@@ -88,7 +89,7 @@ def _short_of(machine: Machine) -> str:
     if hits and limit is not None:
         return f", at the group's limit of {size(limit)}"
     if swapped is not None and swapped >= evidence.SWAP_PAGES:
-        return f", while {count(swapped)} pages were swapped"
+        return f", while {size(swapped * facts.page_bytes)} were swapped"
     return "" if not machine.direct_scan_pages else ": its threads must find free pages themselves"
 
 

@@ -57,7 +57,7 @@ def _why(found: CopiedUp) -> str:
     call, it = found.calls[0], "it" if found.files == 1 else "them"
     if found.for_data < MOSTLY:
         return f"because of {call}"
-    return f"as {call} {'opens' if call in OPENS else 'truncates'} {it}"
+    return f"as {call} {'opens' if call in OPENS else 'cuts'} {it}"
 
 
 def _chain(facts: Facts, found: CopiedUp, share: float) -> tuple[Link, ...]:
@@ -144,7 +144,7 @@ _METACOPY = Remedy(
     risk="unsafe with layers from somebody you do not trust",
 )
 _IN_IMAGE = Remedy(
-    "Change it in the build step that writes the file (`COPY --chmod --chown`)",
+    "Change it in the build step that writes the file (COPY --chmod, --chown)",
     risk="the image must be rebuilt",
     for_authors=True,
 )

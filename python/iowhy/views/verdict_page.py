@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import asdict
 
 from iowhy import units
+from iowhy.commands.overview import Overview
 from iowhy.expect import Outcome
 from iowhy.invocation import typed
 from iowhy.messages import json_text, printable
-from iowhy.overview import Overview
 from iowhy.recordings import Recording
 from iowhy.recordings.experiments import Tested
 from iowhy.views import budget_bar, expected_page, verdict_tables

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from iowhy import units
-from iowhy.overview import Overview
+from iowhy.commands.overview import Overview
 from iowhy.recordings.experiments import Tested
 from iowhy.views.html.markup import Markup, Say, element, joined, lines
 from iowhy.whys.chain import capital

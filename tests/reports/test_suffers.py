@@ -203,7 +203,7 @@ def test_who_causes_it_is_the_group_that_holds_most(
     )
     with Relations.of(command) as relations:
         (found,) = relations.rows(
-            "SELECT container, comm, processes, load FROM others_use WHERE dev = 7 AND place = 1"
+            "SELECT container, comm, processes, load FROM competing_load WHERE dev = 7 AND place = 1"
         )
         said = most_loading(relations, "requests", 7)
     assert found == (container, comm, processes, ms * MS)

@@ -13,13 +13,13 @@ from pathlib import Path
 
 from rich.console import Console
 
+from iowhy.commands.overview import overview
 from iowhy.lab import trial, verify
 from iowhy.lab.scenario import Scenario
 from iowhy.lab.scenarios import scenario as find
 from iowhy.lab.scenarios import scenarios
 from iowhy.lab.stage import Choice
 from iowhy.lab.verify import Check
-from iowhy.overview import overview
 from iowhy.recordings import open_recording
 from iowhy.undo import recover
 from iowhy.units import percent

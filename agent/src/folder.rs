@@ -1,5 +1,5 @@
 //! Names of recordings that are being made. Where they go when they are whole is for who follows to know
-//! (python/iowhy/agent/keeping.py).
+//! (python/iowhy/agent/retention.py).
 
 use std::path::{Path, PathBuf};
 

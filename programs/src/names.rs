@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::time::Duration;
 
-use iowhy_symbols::{apart, Frame, Kind, Module, Names};
+use iowhy_symbols::{worker, Frame, Kind, Module, Names};
 use serde::{Deserialize, Serialize};
 
 /// More than any recording asks.
@@ -59,7 +59,7 @@ pub fn answer(most: Duration) -> io::Result<()> {
         of_modules,
         too_large,
         ..
-    } = apart::name(&wanted.collect(), most);
+    } = worker::name(&wanted.collect(), most);
     let mut found = Vec::new();
     for (module_id, named) in of_modules {
         for (address, frames) in named {

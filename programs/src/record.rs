@@ -96,7 +96,7 @@ enum Command {
         most: Duration,
     },
     /// Read names for another process of this program, which limits what this one takes
-    #[command(name = iowhy_symbols::apart::COMMAND, hide = true)]
+    #[command(name = iowhy_symbols::worker::COMMAND, hide = true)]
     ReadNames,
     /// Ask filesystems that may not answer, for another process of this program
     #[command(name = iowhy_readings::reach::COMMAND, hide = true)]
@@ -192,7 +192,7 @@ fn main() {
         Command::Machine { common, duration } => (common, None, Target::Machine { duration }),
         Command::Aggregate(arguments) => return aggregate::run(arguments),
         Command::Names { most } => return or_exit(names::answer(most)),
-        Command::ReadNames => return or_exit(iowhy_symbols::apart::serve()),
+        Command::ReadNames => return or_exit(iowhy_symbols::worker::serve()),
         Command::AskFilesystems => return or_exit(iowhy_readings::reach::serve()),
         Command::Probe { without } => {
             println!("{}", iowhy_recorder::session::probe(&without));

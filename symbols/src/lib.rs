@@ -3,9 +3,8 @@
 //! What is read here was made by others (a command's files, its perf map), so that everything has a bound: files are read, not
 //! mapped (one that is cut off meanwhile would end the process), sections and names have a greatest length, and a deadline
 //! ends the work with what is known by then. A damaged file costs its own names, and nothing else. Libraries make of DWARF
-//! what no look at its sizes foretells: `apart` has it read in a process with a limit of memory.
+//! what no look at its sizes foretells: `worker` has it read in a process with a limit of memory.
 
-pub mod apart;
 mod bound;
 mod data;
 mod demangle;
@@ -17,6 +16,7 @@ mod room;
 mod separate;
 mod vdso;
 mod work;
+pub mod worker;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::File;
@@ -84,7 +84,7 @@ pub struct Names {
 
 /// Names addresses (as each module's symbols count) of modules; ends after `most` on a CPU, or twice that, with what is known by then.
 ///
-/// Within this process: what its own memory cannot hold ends it (`apart`). An address that is not in the result has no name.
+/// Within this process: what its own memory cannot hold ends it (`worker`). An address that is not in the result has no name.
 pub fn name(wanted: Wanted, most: Duration) -> Names {
     let (send, receive) = mpsc::channel();
     // Nobody listens any more: it was not wanted.

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.agent import capture, keeping
+from iowhy.agent import capture, retention
 from iowhy.agent.capture import Captures, Judged
 from iowhy.agent.settings import Settings
 from iowhy.agent.triggers import Budget, Fired
@@ -40,7 +40,7 @@ def test_an_agent_that_ends_waits_for_no_verdict_and_keeps_the_recording(
     (judged,) = got
     assert judged.failed == "the agent ends" and judged.recording is not None
     assert judged.recording.parent.parent.parent == tmp_path and judged.recording.exists()
-    assert not any((tmp_path / keeping.OPEN).iterdir())
+    assert not any((tmp_path / retention.OPEN).iterdir())
 
 
 @pytest.mark.parametrize(

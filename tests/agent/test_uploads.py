@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.agent import keeping, uploads
+from iowhy.agent import retention, uploads
 from iowhy.agent.uploads import Uploads
 from iowhy.errors import Problem
 from iowhy.recordings import object_store
@@ -80,7 +80,7 @@ def within(holds: Callable[[], bool]) -> None:
 
 def started(root: Path, said: list[str] | None = None) -> Uploads:
     running = Uploads(root, to(root), (said if said is not None else []).append)
-    running.know(keeping.kept(root), [])
+    running.know(retention.kept(root), [])
     return running
 
 
@@ -128,11 +128,11 @@ def test_a_store_that_is_killed_in_the_middle_gets_everything_once(
 AGENT = """
 import sys, time
 from pathlib import Path
-from iowhy.agent import keeping
+from iowhy.agent import retention
 from iowhy.agent.uploads import Uploads
 root = Path(sys.argv[1])
 running = Uploads(root, Path(sys.argv[2]), print)
-running.know(keeping.kept(root), [])
+running.know(retention.kept(root), [])
 while running.waiting:
     time.sleep(0.01)
 """
@@ -164,17 +164,17 @@ def test_what_goes_away_before_it_is_stored_is_counted_and_is_the_last_to_go(
     within(lambda: running.waiting == 0)
     store.kill()
     later = [kept(root, number) for number in (0, 2, 3)]
-    running.know(keeping.kept(root), [])
+    running.know(retention.kept(root), [])
     within(lambda: running.counts["failed"] > 0)
     # It is not the oldest, but the others are still to be stored.
-    each = keeping.kept(root)[0].bytes
-    gone = keeping.prune(root, each * 3, 10**18, time.time(), running.is_waiting)
+    each = retention.kept(root)[0].bytes
+    gone = retention.prune(root, each * 3, 10**18, time.time(), running.is_waiting)
     assert gone == [first]
-    running.know(keeping.kept(root), gone)
+    running.know(retention.kept(root), gone)
     assert running.counts["dropped"] == 0
-    gone = keeping.prune(root, each * 2, 10**18, time.time(), running.is_waiting)
+    gone = retention.prune(root, each * 2, 10**18, time.time(), running.is_waiting)
     assert gone == later[:1]
-    running.know(keeping.kept(root), gone)
+    running.know(retention.kept(root), gone)
     assert (running.counts["dropped"], running.waiting) == (1, 2)
     assert f"it had not been uploaded: {later[0]}" in said
     store.start()
@@ -209,7 +209,7 @@ def test_another_recording_of_that_name_stays(tmp_path: Path) -> None:
     # A clock that was set back: other content, the same name.
     path.mkdir()
     (path / "manifest.json").write_text('{"number": 77}')
-    running.know(keeping.kept(root), [])
+    running.know(retention.kept(root), [])
     within(lambda: running.waiting == 0)
     running.end(60)
     second = "date=2026-11-23/host=db-1/000001-agent-2.iowhy/manifest.json"
@@ -255,7 +255,7 @@ def test_a_bucket_that_is_not_there_is_said_once(tmp_path: Path) -> None:
     kept(root, 1)
     said: list[str] = []
     running = Uploads(root, path_of("s3://no-such-bucket"), said.append)
-    running.know(keeping.kept(root), [])
+    running.know(retention.kept(root), [])
     within(lambda: running.counts["failed"] >= 3)
     running.end(60)
     assert len(said) == 1

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.agent import keeping
+from iowhy.agent import retention
 from iowhy.agent.wall_clock import WallClock
-from tests.agent.test_keeping import kept, now_s
+from tests.agent.test_retention import kept, now_s
 
 DAY_S = 86_400.0
 WEEK_NS = 7 * 86_400 * 10**9
@@ -41,7 +41,7 @@ def test_nothing_goes_because_the_clock_was_set_forward(tmp_path: Path) -> None:
     clocks = Clocks(now_s(tmp_path))
 
     def gone() -> list[Path]:
-        return keeping.prune(tmp_path, 1 << 40, WEEK_NS, clocks.seen.now_s())
+        return retention.prune(tmp_path, 1 << 40, WEEK_NS, clocks.seen.now_s())
 
     clocks.on(60, 400 * DAY_S)
     assert gone() == []
@@ -56,9 +56,9 @@ def test_nothing_goes_early_when_the_clock_is_right_again(tmp_path: Path) -> Non
     clocks = Clocks(now_s(tmp_path))
     clocks.on(60, 400 * DAY_S)
     clocks.on(60, -400 * DAY_S)
-    assert keeping.prune(tmp_path, 1 << 40, WEEK_NS, clocks.seen.now_s()) == []
+    assert retention.prune(tmp_path, 1 << 40, WEEK_NS, clocks.seen.now_s()) == []
     clocks.on(7.1 * DAY_S)
-    assert keeping.prune(tmp_path, 1 << 40, WEEK_NS, clocks.seen.now_s()) == [path]
+    assert retention.prune(tmp_path, 1 << 40, WEEK_NS, clocks.seen.now_s()) == [path]
     # One that was set back by itself keeps all longer, never shorter.
     clocks.on(0, -3 * DAY_S)
     assert clocks.seen.now_s() == clocks.wall_s
@@ -70,11 +70,11 @@ def test_what_a_wrong_future_left_makes_room_for_today(tmp_path: Path) -> None:
         kept(tmp_path, 20, "101500-agent"),
         kept(tmp_path, 23, "101500-agent"),
     )
-    each = keeping.kept(tmp_path)[0].bytes
+    each = retention.kept(tmp_path)[0].bytes
 
     def gone(most: int) -> list[Path]:
         now = now_s(tmp_path)
-        return keeping.prune(tmp_path, most, WEEK_NS, now, today="2026-11-23")
+        return retention.prune(tmp_path, most, WEEK_NS, now, today="2026-11-23")
 
     assert gone(each * 2) == [future]
     assert gone(each) == [old]

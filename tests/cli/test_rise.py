@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.cli import _rise
+from iowhy.cli import _sudo as _rise
 from iowhy.cli.main import main
 
 

@@ -9,7 +9,7 @@ from iowhy.doctor import Examination, examine
 from iowhy.doctor.checks import checks
 from iowhy.doctor.checks.kernel import NEWEST
 from iowhy.doctor.machine import Machine, probed, this_machine
-from iowhy.doctor.there import FILES, machine_there
+from iowhy.doctor.remote import FILES, machine_there
 from iowhy.errors import Problem
 from iowhy.recordings.manifest import Sensor
 from tests.doctor.machines import (

@@ -81,7 +81,7 @@ def test_a_place_where_nothing_can_be_written_ends_the_session_before_any_test(
 
 
 RUNS = """
-import iowhy.sources.ongoing, pytest
+import iowhy.sources.this_process, pytest
 from contextlib import contextmanager
 from iowhy.recordings import open_recording
 
@@ -93,7 +93,7 @@ def nothing(place):
 
 @pytest.fixture
 def unrecorded(monkeypatch):
-    monkeypatch.setattr("iowhy.sources.ongoing.recorded", nothing)
+    monkeypatch.setattr("iowhy.sources.this_process.recorded", nothing)
     monkeypatch.setattr("iowhy.recordings.open_recording", lambda path: REAL)
 
 @pytest.mark.usefixtures("unrecorded")

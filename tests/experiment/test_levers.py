@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.allocated import allocated_bytes
 from iowhy.errors import Problem
 from iowhy.experiments import cache, copies, device
 from iowhy.experiments.in_child import sync_filter_refusal
@@ -14,6 +13,7 @@ from iowhy.experiments.levers import levers, named
 from iowhy.experiments.levers.cpu_frequency import CpuFrequency
 from iowhy.experiments.setting import Profile
 from iowhy.quantities import share
+from iowhy.recordings.allocated import allocated_bytes
 from iowhy.undo.kinds import knobs
 
 NAMES = {

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from msgspec.structs import replace
 
-from iowhy.agent import keeping
+from iowhy.agent import retention
 from iowhy.agent.uploads import Uploads
 from iowhy.recordings.manifest import Clock, Host, Manifest
 from iowhy.recordings.object_store import path_of
@@ -89,10 +89,10 @@ def agent(root: Path, host: int, to: str | None = None, slow: int = SLOW) -> int
             ),
             clock=Clock(0, FIRST_NS + day * DAY_NS + host * S),
         )
-        path = keeping.begin(root, "agent")
+        path = retention.begin(root, "agent")
         write_recording(path, manifest, counted(rng, disk, sync))
-        keeping.close(root, path)
-    uploads.know(keeping.kept(root), [])
+        retention.close(root, path)
+    uploads.know(retention.kept(root), [])
     uploads.end(120)
     return uploads.waiting
 

@@ -11,7 +11,7 @@ from iowhy.fleet.wholeness import DAMAGED, DUPLICATE, WHOLE, health
 from iowhy.recordings import Recording
 from tests.command_line import invoke
 from tests.fleet.conftest import named
-from tests.fleet.test_lifted_reports import agree, alone, of, rows
+from tests.fleet.test_per_recording import agree, alone, of, rows
 
 
 def test_what_is_wrong_is_said_of_each(fleet: list[Recording], tmp_path: Path) -> None:

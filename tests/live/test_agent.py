@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.agent import keeping
+from iowhy.agent import retention
 from iowhy.lab.stage import Choice, stage
 from iowhy.recordings import open_recording
 from running_agent import agent, command, within
@@ -38,7 +38,7 @@ def test_a_trigger_records_fully_and_is_judged_and_the_next_one_is_bounded(tmp_p
     assert full.manifest.complete and full.manifest.tables["threads"].kept > 0
     (kept,) = root.glob("date=*/host=*/*-agent.iowhy")
     assert open_recording(kept).manifest.complete
-    assert not any((root / keeping.OPEN).iterdir())
+    assert not any((root / retention.OPEN).iterdir())
     asked = command("agent", "trigger", root)
     assert asked.returncode == 2 and "no agent works here" in asked.stderr
 

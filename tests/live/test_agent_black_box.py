@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.agent import keeping
+from iowhy.agent import retention
 from iowhy.agent.black_box import folder_of
 from iowhy.recordings import open_recording
 from machine import one
@@ -131,4 +131,4 @@ def test_a_triggers_recording_outlives_an_agent_that_is_killed(tmp_path: Path) -
     assert running.returncode == 0, log.read_text()
     (path,) = root.glob("date=*/host=*/*-trigger-by-hand.iowhy")
     assert open_recording(path).manifest.tables["syscalls"].kept > 0
-    assert not folder_of(root).exists() and not any((root / keeping.OPEN).iterdir())
+    assert not folder_of(root).exists() and not any((root / retention.OPEN).iterdir())

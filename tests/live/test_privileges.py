@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from conftest import cannot_run
-from iowhy.cache_folder import cache_folder
 from iowhy.comparisons.commands import compare_commands
 from iowhy.errors import Problem
 from iowhy.experiments.experiment import Request, experiment
 from iowhy.experiments.job import Job
+from iowhy.fleet.cache_folder import cache_folder
 from iowhy.recordings import open_recording
 from iowhy.sources.live import RECORDER, owned, program
 from iowhy.users import invoking_user

@@ -38,7 +38,7 @@ os.sync()
 """
 SUMMED = {
     "call_sums": ("thread_calls", "storage_sleepers", "storage_sleeps"),
-    "request_sums": ("own_filesystems", "written_devices"),
+    "request_sums": ("command_filesystems", "written_devices"),
     "flight_sums": ("flight_sums",),
     "sync_sums": ("sync_sums", "sync_totals"),
     "wait_sums": ("wait_totals", "wait_classes", "waited_devices"),
@@ -50,7 +50,7 @@ SUMMED = {
 #: Sums that are only there where they save reading.
 SAVING = {
     "second_sums": ("second_sums", "device_totals"),
-    "other_sums": ("other_sums", "others_use"),
+    "other_sums": ("other_sums", "competing_load"),
     "size_sums": ("request_sizes",),
     "service_sums": ("service_times",),
 }

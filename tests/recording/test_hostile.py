@@ -11,19 +11,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from iowhy.commands.overview import overview
 from iowhy.errors import Problem
 from iowhy.experiments.result import save_beside
-from iowhy.overview import overview
 from iowhy.recordings import experiments, open_recording
-from iowhy.recordings.bounds import (
+from iowhy.recordings.check import check_recording
+from iowhy.recordings.manifest import Manifest
+from iowhy.recordings.query_limits import (
     LEAST_MEMORY_BYTES,
     LOCK,
     MEMORY_VARIABLE,
     memory_bytes,
     private_folder,
 )
-from iowhy.recordings.check import check_recording
-from iowhy.recordings.manifest import Manifest
 from iowhy.recordings.writer import write_recording
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from iowhy.commands.overview import overview
 from iowhy.errors import Problem
-from iowhy.overview import overview
 from iowhy.recordings import Recording, open_recording
 from iowhy.recordings.check import check_recording
 from iowhy.recordings.manifest import MOST_TABLES, Manifest

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from iowhy.recordings.manifest import Kept, Manifest
-from iowhy.recordings.promised import Mismatch, mismatches
+from iowhy.recordings.row_counts import Mismatch, mismatches
 
 COUNTED = replace(Manifest.made(), tables={"waits": Kept(10), "syscalls": Kept(0)})
 

@@ -33,7 +33,7 @@ def asked(recording: Recording, rows_of_few: int) -> Iterator[Relations]:
     """Its relations, as if so many rows at most were few."""
     with pytest.MonkeyPatch.context() as patched, Relations.of(recording) as opened:
         patched.setattr(relation, "FEW_IN_MEMORY", rows_of_few)
-        assert ("bucket" in relation.relations()["call_lengths"].body(opened.facts)) == (
+        assert ("bucket" in relation.relations()["call_percentiles"].body(opened.facts)) == (
             rows_of_few == 0
         )
         yield opened
@@ -54,9 +54,9 @@ def test_lengths_are_those_of_quantile_cont(
     }
     with asked(make(tables), rows_of_few) as opened:
         for name, source, keys in (
-            ("call_lengths", "syscalls", "name"),
-            ("sync_lengths", "sync_calls", "name"),
-            ("wait_lengths", "waits", "reason, syscall"),
+            ("call_percentiles", "syscalls", "name"),
+            ("sync_percentiles", "sync_calls", "name"),
+            ("wait_percentiles", "waits", "reason, syscall"),
         ):
             found = opened.rows(f"SELECT {keys}, p50_ns, p99_ns FROM {name} ORDER BY {keys}")
             expected = opened.rows(
@@ -80,7 +80,9 @@ def test_request_lengths_are_those_of_quantile_cont(
         for at, (pages, sector) in enumerate(rows)
     ]
     with asked(make({"block_requests": requests}), rows_of_few) as opened:
-        found = opened.rows("SELECT what, p50_bytes, p90_bytes FROM request_lengths ORDER BY what")
+        found = opened.rows(
+            "SELECT what, p50_bytes, p90_bytes FROM request_size_percentiles ORDER BY what"
+        )
         expected = opened.rows(
             """SELECT 'bytes', quantile_cont(bytes, 0.5), quantile_cont(bytes, 0.9) FROM request_sequence
             UNION ALL SELECT 'seek', quantile_cont(abs(seek_bytes), 0.5), quantile_cont(abs(seek_bytes), 0.9)

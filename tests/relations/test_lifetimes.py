@@ -3,8 +3,8 @@
 import pytest
 from msgspec.structs import replace
 
+from iowhy.commands.overview import overview_of
 from iowhy.errors import Problem
-from iowhy.overview import overview_of
 from iowhy.recordings import Recording
 from iowhy.relations import Relations
 from iowhy.relations.lifetimes import as_if_alone

@@ -103,7 +103,7 @@ def test_names_in_comments_strings_and_own_definitions_do_not_count() -> None:
 
 
 def test_what_is_read_as_recorded_has_the_recorded_rows_of_what_it_uses() -> None:
-    """`own_requests` is filtered like requests, and so are its rows; jumps are among all of them."""
+    """`command_data_requests` is filtered like requests, and so are its rows; jumps are among all of them."""
 
     class Late(Everything):
         def where(self, table: str) -> str | None:

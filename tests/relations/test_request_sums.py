@@ -56,7 +56,7 @@ SUMMED = (
     "second_sums",
     "device_totals",
     "other_sums",
-    "others_use",
+    "competing_load",
     "request_sizes",
     "service_times",
 )

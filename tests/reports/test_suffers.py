@@ -3,8 +3,8 @@
 import pytest
 from msgspec.structs import replace
 
+from iowhy.commands.overview import overview_of
 from iowhy.errors import Problem
-from iowhy.overview import overview_of
 from iowhy.recordings import Recording
 from iowhy.relations import Relations
 from iowhy.relations.narrowed import Narrowed
@@ -203,7 +203,7 @@ def test_who_causes_it_is_the_group_that_holds_most(
     )
     with Relations.of(command) as relations:
         (found,) = relations.rows(
-            "SELECT container, comm, processes, load FROM others_use WHERE dev = 7 AND place = 1"
+            "SELECT container, comm, processes, load FROM competing_load WHERE dev = 7 AND place = 1"
         )
         said = most_loading(relations, "requests", 7)
     assert found == (container, comm, processes, ms * MS)

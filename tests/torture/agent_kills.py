@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
-from iowhy.agent import keeping
+from iowhy.agent import retention
 from iowhy.agent.black_box import TAKEN, folder_of
 from iowhy.errors import Problem
 from iowhy.recordings import open_recording
@@ -88,7 +88,7 @@ def _one(tally: Tally, folder: Path, seed: int, address: str) -> None:
     tally.counts[f"of {victim}"] += 1
     tally.counts["with a black box"] += boxed
     tally.counts["with uploads"] += uploads
-    open_ = [*root.glob(".open/*"), *box.glob(f"{TAKEN}*{keeping.SUFFIX}")]
+    open_ = [*root.glob(".open/*"), *box.glob(f"{TAKEN}*{retention.SUFFIX}")]
     before = [path for path in open_ if (path / "manifest.json").exists()]
     seen = list(root.glob("date=*/host=*/*.iowhy"))
     why = why or _unreadable(seen)
@@ -102,12 +102,12 @@ def _one(tally: Tally, folder: Path, seed: int, address: str) -> None:
         why = f"the next one ended with status {status}"
     if why is None and len(kept) + gone < len(seen) + len(before):
         why = f"lost: {len(seen)} and {len(before)} open before, {len(kept)} and {gone} taken away after"
-    if why is None and (any((root / keeping.OPEN).iterdir()) or (root / keeping.GONE).exists()):
+    if why is None and (any((root / retention.OPEN).iterdir()) or (root / retention.GONE).exists()):
         why = "something is left where recordings are made"
     if why is None and box.exists():
         why = "something is left in memory"
     shutil.rmtree(box, ignore_errors=True)
-    if why is None and sum(one.bytes for one in keeping.kept(root)) > bound:
+    if why is None and sum(one.bytes for one in retention.kept(root)) > bound:
         why = "more is kept than may be"
     state = root / ".state.json"
     started = sum(json.loads(state.read_text())["started"].values()) if state.exists() else 0

@@ -51,8 +51,8 @@ def prepare() -> None:
     """Imports what calls need, without starting a thread: a fork has only the one that forked."""
     import duckdb  # noqa: F401
 
+    import iowhy.commands.overview
     import iowhy.comparisons.layers
-    import iowhy.overview
     import iowhy.recordings.check
     import iowhy.reports.engine
     import iowhy.views.comparison_page

@@ -13,8 +13,8 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from iowhy import units
+from iowhy.commands.overview import overview
 from iowhy.invocation import typed
-from iowhy.overview import overview
 from iowhy.recordings import open_recording
 from iowhy.recordings.manifest import Kept, Manifest, Sensor
 from iowhy.recordings.writer import write_recording

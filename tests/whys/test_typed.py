@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from iowhy import invocation
 from iowhy.cli import experiment
 from iowhy.commands.experiment import split
+from iowhy.commands.overview import overview
 from iowhy.options.parser import parse
-from iowhy.overview import overview
 from iowhy.recordings.manifest import Host, Manifest, Sensor
 from iowhy.recordings.writer import write_recording
 from iowhy.tables import sensors

@@ -93,6 +93,6 @@ def test_what_a_tool_does_not_print_is_neither_all_nor_nothing(tmp_path: Path) -
         row["iowait_ns"] = None
     with Facts(pasted(tmp_path / "x", tables, cpus=1)) as facts:
         assert facts.devices.top is not None and facts.devices.top.busy_share is None
-        assert facts.relations.rows("SELECT busy_share FROM read_direction") == [(None,)]
+        assert facts.relations.rows("SELECT busy_share FROM traffic_direction") == [(None,)]
         assert (facts.machine.iowait, facts.machine.steal) == (None, None)
         assert facts.machine.busy == approx(0.4)

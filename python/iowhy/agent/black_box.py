@@ -21,10 +21,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from iowhy.agent.keeping import SUFFIX
+from iowhy.agent.retention import SUFFIX
 from iowhy.agent.settings import S
-from iowhy.allocated import allocated_bytes
 from iowhy.errors import Problem
+from iowhy.recordings.allocated import allocated_bytes
 from iowhy.recordings.manifest import MANIFEST
 from iowhy.sources.lifeline import Recorder
 from iowhy.sources.live import RECORDER, program

@@ -17,7 +17,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from iowhy.agent import keeping
+from iowhy.agent import retention
 from iowhy.agent.black_box import TAKEN, BlackBox, Running, move
 from iowhy.agent.deadline import Connections
 from iowhy.agent.settings import S, Settings
@@ -85,7 +85,7 @@ class Captures:
         self._recorder: subprocess.Popen[bytes] | None = None
         self._judge: subprocess.Popen[bytes] | None = None
         self._ends = False
-        #: Open files that the recorder holds as long as it lives (keeping.writing).
+        #: Open files that the recorder holds as long as it lives (retention.writing).
         self.inherited: tuple[int, ...] = ()
 
     def under_way(self) -> bool:
@@ -132,13 +132,13 @@ class Captures:
 
     def _recorded(self, fired: Fired) -> Judged:
         settings = self.settings
-        path = keeping.begin(settings.directory, f"{TAKEN}{fired.name}")
+        path = retention.begin(settings.directory, f"{TAKEN}{fired.name}")
         taken = None if self.box is None else self.box.take(fired.name)
         why = self._from_now(path) if taken is None else self._from_before(taken, path, fired)
         if not (path / MANIFEST).exists():
             return Judged(fired.name, fired.why, None, failed=why or "nothing was recorded")
         if self._ends or why is not None:
-            kept = keeping.close(settings.directory, path)
+            kept = retention.close(settings.directory, path)
             return Judged(fired.name, fired.why, kept, failed=why or "the agent ends")
         before_s = 0 if taken is None else taken[1]
         event = Event.of(fired, settings.every_ns, before_s)
@@ -147,7 +147,7 @@ class Captures:
         return Judged(
             fired.name,
             fired.why,
-            keeping.close(settings.directory, path),
+            retention.close(settings.directory, path),
             found.get("answer"),
             findings[0].get("cause"),
             findings[0].get("share"),

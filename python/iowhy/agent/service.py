@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from iowhy.agent import keeping, systemd
+from iowhy.agent import retention, systemd
 from iowhy.agent.black_box import BlackBox, folder_of, left_in_memory, move
 from iowhy.agent.capture import END, Captures, Judged
 from iowhy.agent.counted import Interval, read
@@ -114,7 +114,7 @@ class Service:
         self._unseen: dict[str, str | None] = {}
         self._not_taken: frozenset[str] = frozenset()
         self._unmoved: list[Path] = []
-        self._known: dict[Path, keeping.Kept] = {}
+        self._known: dict[Path, retention.Kept] = {}
         self._failed: str | None = None
         self._said: set[str] = set()
         self._ends = False
@@ -130,7 +130,7 @@ class Service:
 
     def run(self) -> None:
         """Until SIGTERM or SIGINT. Raises Problem when the counting ends by itself."""
-        with keeping.writing(self.settings.directory, PATIENCE_S) as held:
+        with retention.writing(self.settings.directory, PATIENCE_S) as held:
             if held is None:
                 say(
                     f"{self.settings.directory}: what an earlier agent started still writes; left alone"
@@ -152,7 +152,7 @@ class Service:
     def _follow(self) -> None:
         every_s = self.settings.every_ns / S
         systemd.notify(f"EXTEND_TIMEOUT_USEC={round((every_s + PATIENCE_S) * 1e6)}")
-        folder = self.settings.directory / keeping.OPEN
+        folder = self.settings.directory / retention.OPEN
         with signals() as asked, self.counting(folder) as counting:
             assert counting.stdout is not None
             lines = Lines(counting.stdout, asked)
@@ -180,7 +180,7 @@ class Service:
         folder = folder_of(self.settings.directory)
         for path in left_in_memory(folder):
             try:
-                move(path, keeping.begin(self.settings.directory, path.name.split(".")[0]))
+                move(path, retention.begin(self.settings.directory, path.name.split(".")[0]))
             except OSError as error:
                 say(f"{path}: lost: {error}")
         if self.captures.box is None:
@@ -202,7 +202,7 @@ class Service:
             box.end()
 
     def _recover(self, what: str) -> None:
-        for path in keeping.recover(self.settings.directory):
+        for path in retention.recover(self.settings.directory):
             say(f"{what}: {path}")
 
     @contextmanager
@@ -294,7 +294,7 @@ class Service:
         self._unmoved = []
         for path in closed:
             try:
-                say(f"kept: {keeping.close(self.settings.directory, path)}")
+                say(f"kept: {retention.close(self.settings.directory, path)}")
             except OSError as error:
                 self._unmoved.append(path)
                 self._say_once(str(path), f"{path} stays where it is for now: {error.strerror}")
@@ -336,7 +336,7 @@ class Service:
             say(
                 f"the clock was set {way} by {abs(jumped_s):.0f} s; recordings are no older for that"
             )
-        gone = keeping.prune(
+        gone = retention.prune(
             settings.directory,
             settings.keep_bytes,
             settings.keep_ns,
@@ -347,13 +347,13 @@ class Service:
         )
         for path in gone:
             say(f"taken away to keep within bounds: {path}")
-        kept = keeping.kept(settings.directory, self._known)
+        kept = retention.kept(settings.directory, self._known)
         self.uploads.know(kept, gone)
         self._note_kept(sum(one.bytes for one in kept))
 
     def _note_kept(self, bytes_: int) -> None:
         """In the totals, for who asks."""
-        self.totals.kept_bytes = bytes_ + keeping.open_bytes(self.settings.directory)
+        self.totals.kept_bytes = bytes_ + retention.open_bytes(self.settings.directory)
         for result, count in self.uploads.counts.items():
             self.totals.sent["recording", result] = count
         self.totals.to_upload = self.uploads.waiting

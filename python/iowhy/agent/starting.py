@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from iowhy.agent.metrics import serve
 from iowhy.agent.service import LOCK, Service, locked, own
 from iowhy.agent.settings import Settings
-from iowhy.answering import must_answer
 from iowhy.errors import Problem
+from iowhy.hung_filesystem import must_answer
 from iowhy.recordings.folder_lock import holder
 from iowhy.recordings.manifest import MANIFEST
 from iowhy.sources.live import RECORDER

@@ -149,7 +149,7 @@ def _called(event: Event) -> str:
 
 def document(recording: Recording, event: Event | None) -> dict[str, Any]:
     """The object of `iowhy why --json` of those whom the event is about, with `event`; of the whole machine where there is none."""
-    from iowhy.overview import overview, overview_of
+    from iowhy.commands.overview import overview, overview_of
     from iowhy.views.verdict_page import as_document
 
     answer = None if event is None else answered(recording, event)

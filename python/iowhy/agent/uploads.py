@@ -14,7 +14,7 @@ from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
-from iowhy.agent.keeping import SUFFIX, Kept
+from iowhy.agent.retention import SUFFIX, Kept
 from iowhy.errors import Problem
 from iowhy.recordings import object_store
 from iowhy.recordings.manifest import MANIFEST

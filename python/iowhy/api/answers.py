@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # slow to import, or not installed
 
     from iowhy import charts
     from iowhy.charts import Drawn
-    from iowhy.overview import Overview
+    from iowhy.commands.overview import Overview
     from iowhy.whys.verdict import Verdict
 
 _COLUMNS = 100
@@ -192,7 +192,7 @@ class Opened(Struct, frozen=True, dict=True):
     @aside()
     def overview(self) -> "Overview":
         """The verdict and what stands beside it, all measures included."""
-        from iowhy.overview import overview
+        from iowhy.commands.overview import overview
 
         return overview(self.recording, measured=True)
 

@@ -112,7 +112,7 @@ def recording(output: Place | None = None, *, mode: str = "auto") -> Iterator[Op
     with aside():
         from iowhy.options.recordings import check_new
         from iowhy.sources.live import name_for
-        from iowhy.sources.ongoing import recorded
+        from iowhy.sources.this_process import recorded
 
         place = _new_place("iowhy.recording", output) or name_for(["python"], Path.cwd())
         check_new(place)

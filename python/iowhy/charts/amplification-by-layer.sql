@@ -12,12 +12,12 @@
 -- column bytes: how much, bytes
 WITH events AS (
     SELECT ts_ns, 1 AS place, 'asked' AS layer, 'read' AS what, 1 AS operations, ret AS bytes
-    FROM asked_of_storage WHERE kind IN ('read', 'copy') AND ret > 0
+    FROM storage_operations WHERE kind IN ('read', 'copy') AND ret > 0
     UNION ALL
-    SELECT ts_ns, 2, 'asked', 'write', 1, ret FROM asked_of_storage WHERE kind IN ('write', 'copy') AND ret > 0
+    SELECT ts_ns, 2, 'asked', 'write', 1, ret FROM storage_operations WHERE kind IN ('write', 'copy') AND ret > 0
     UNION ALL
     SELECT ts_ns, 3, 'asked', 'sync', 1, CASE WHEN name = 'msync' AND ret = 0 THEN bytes ELSE 0 END
-    FROM asked_of_storage WHERE kind = 'sync'
+    FROM storage_operations WHERE kind = 'sync'
     UNION ALL
     SELECT p.ts_ns, 4, 'page cache', 'lookup', p.lookup_pages, p.lookup_pages * r.page_bytes
     FROM page_cache p CROSS JOIN recording r WHERE p.lookup_pages > 0

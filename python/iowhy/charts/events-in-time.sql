@@ -21,7 +21,7 @@ WITH placed AS (
             PARTITION BY greatest(least((h.ts_ns - c.start_ns) // c.cell_ns, c.last_cell), 0)
             ORDER BY h.dur_ns DESC NULLS LAST, h.ts_ns, h.tid, h.nested
         ) AS place
-    FROM happened h
+    FROM command_events h
     CROSS JOIN chart_cells c
 )
 SELECT

@@ -18,7 +18,7 @@ def end_by_signals() -> None:
 
 def _end(number: int, _frame: FrameType | None) -> None:
     # Not by an exception: threads of others (a live view's, which reads the terminal) would be waited for.
-    bounds = sys.modules.get("iowhy.recordings.bounds")
+    bounds = sys.modules.get("iowhy.recordings.query_limits")
     if bounds is not None:
         bounds.remove_private_folder()
     signal.signal(number, signal.SIG_DFL)

@@ -66,7 +66,7 @@ def command(options: Options) -> None:
         return
     options = replace(options, files=options.files or _standard_input())
     _check(options)
-    from iowhy.overview import overview
+    from iowhy.commands.overview import overview
     from iowhy.sources.named_file import named_file
     from iowhy.sources.processes import busiest
     from iowhy.views import diagnosis as view

@@ -57,9 +57,9 @@ def command(options: Options) -> None:
 
 def _there(name: str, sudo: bool) -> "Examination":
     from iowhy.doctor import examine
-    from iowhy.doctor.there import machine_there
-    from iowhy.sources.elsewhere import Host
+    from iowhy.doctor.remote import machine_there
     from iowhy.sources.live import RECORDER, program
+    from iowhy.sources.ssh import Host
 
     with machine_there(Host(checked_name(name), sudo=sudo), program(RECORDER)) as machine:
         return examine(machine)

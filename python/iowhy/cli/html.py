@@ -9,10 +9,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from iowhy.errors import Problem
-from iowhy.masking import kept, masked, masked_words
 from iowhy.messages import say as tell
 from iowhy.options.described import option, switch, word
 from iowhy.options.output import KEEP_SECRETS
+from iowhy.recordings.masking import masked, masked_words, unmasked
 from iowhy.views.progress import working
 from iowhy.written_files import check_free, put
 
@@ -64,7 +64,7 @@ def command(options: Options) -> None:
 
     One recording is judged, several are compared with the first of them; a JSON file is what `--export-json` of experiment or compare saved.
     """
-    made = _page(options.results, kept if options.keep_secrets else masked)
+    made = _page(options.results, unmasked if options.keep_secrets else masked)
     to = options.output or Path(f"{made.name}.html")
     check_free(to, options.force)
     with working(f"drawing {' and '.join(options.results)}"):
@@ -103,7 +103,7 @@ def _page(results: tuple[str, ...], say: "Say") -> _Page:
 
 
 def _said(recording: "Recording", say: "Say") -> "Recording":
-    return recording if say is kept else recording.without_secrets()
+    return recording if say is unmasked else recording.without_secrets()
 
 
 def _name(path: Path) -> str:
@@ -115,7 +115,7 @@ def _name(path: Path) -> str:
 
 def _of_recording(recording: "Recording", redact: bool, say: "Say") -> str:
     from iowhy.charts import drawn_charts, without_functions
-    from iowhy.overview import overview
+    from iowhy.commands.overview import overview
     from iowhy.relations import Relations
     from iowhy.reports import engine, find
     from iowhy.views.html.recording_html import Shown, recording_page
@@ -189,7 +189,7 @@ def _experiment(path: Path, say: "Say") -> _Page:
     from iowhy.views.html.redaction import Redactor
 
     saved, name = read_saved(path), name_of(path)
-    if say is not kept:
+    if say is not unmasked:
         saved = replace(saved, command=masked_words(saved.command))
 
     def write(redact: bool) -> str:

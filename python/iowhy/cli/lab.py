@@ -120,9 +120,9 @@ def _listed(one: Scenario) -> dict[str, Any]:
 
 def run(options: Run) -> None:
     """Run one scenario and print its verdict."""
+    from iowhy.commands.overview import overview
     from iowhy.invocation import typed
     from iowhy.lab import trial
-    from iowhy.overview import overview
     from iowhy.recordings import open_recording
     from iowhy.views import lab_tables as view
     from iowhy.views import verdict_page

@@ -5,9 +5,9 @@ import sys
 from pathlib import Path
 
 from iowhy.cli._expected import list_expected, status_of
-from iowhy.cli._rise import rise
 from iowhy.cli._statuses import DONE
 from iowhy.cli._streams import give_up
+from iowhy.cli._sudo import rerun_as_root
 from iowhy.cli._watched import must_be_terminal, say_how_to_come_back, watch
 from iowhy.commands.judge import Expected, expected_of, judge, keep_counts
 from iowhy.commands.record import live_words, place_of, record
@@ -58,7 +58,7 @@ def command(options: Options) -> None:
     if expected.unread is not None:
         say(f"{expected.unread}; the command runs, and is held to no baseline")
     if options.sudo and options.on is None:
-        rise(options.argv)
+        rerun_as_root(options.argv)
     out = place_of(options)
     judges = expected.anything or not options.quiet
     try:
@@ -115,7 +115,7 @@ def _verdict(out: Path, options: Options, expected: Expected, status: int) -> in
     A recording that was made only to be held against something, with -q and without -o, goes where all of it holds.
     """
     # Not before the command has ended: it need not wait for what only the verdict needs.
-    from iowhy.overview import overview
+    from iowhy.commands.overview import overview
     from iowhy.recordings import open_recording
     from iowhy.views import verdict_page
     from iowhy.views.judged import publish

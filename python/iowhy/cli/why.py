@@ -51,7 +51,7 @@ def command(options: Options) -> None:
             )
         _of_processes(options)
         return
-    from iowhy.overview import overview
+    from iowhy.commands.overview import overview
     from iowhy.recordings import open_recording
     from iowhy.views import verdict_page
     from iowhy.views.judged import publish
@@ -77,7 +77,7 @@ def command(options: Options) -> None:
 
 
 def _of_processes(options: Options) -> None:
-    from iowhy.overview import overview_of
+    from iowhy.commands.overview import overview_of
     from iowhy.recordings import open_recording
     from iowhy.views import verdict_page
 

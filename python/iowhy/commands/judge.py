@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from iowhy.errors import Problem
+from iowhy.expect.project_file import find_project
 from iowhy.invocation import joined, typed
-from iowhy.masking import kept, masked, masked_words
 from iowhy.messages import printable
 from iowhy.options.budgets import Budgets
-from iowhy.project_file import find_project
+from iowhy.recordings.masking import masked, masked_words, unmasked
 
 if TYPE_CHECKING:  # slow to import
     from iowhy.expect import Expectation, Outcome
@@ -41,7 +41,7 @@ class Expected(Struct, frozen=True):
     @property
     def say(self) -> Callable[[str], str]:
         """How texts that are passed on are shown."""
-        return kept if self.options.keep_secrets else masked
+        return unmasked if self.options.keep_secrets else masked
 
     def name(self, argv: Sequence[str]) -> str:
         """What a run of a command is called."""

@@ -11,7 +11,7 @@ from iowhy.sources.descendants import name_of, with_descendants
 from iowhy.users import invoking_user
 
 if TYPE_CHECKING:  # only where another machine is recorded
-    from iowhy.sources.elsewhere import Host
+    from iowhy.sources.ssh import Host
 
 
 def place_of(options: Options) -> Path:
@@ -49,7 +49,7 @@ def record(options: Options, out: Path) -> int:
 
 
 def _host(name: str, *, sudo: bool) -> "Host":
-    from iowhy.sources.elsewhere import Host
+    from iowhy.sources.ssh import Host
 
     return Host(name, sudo=sudo)
 

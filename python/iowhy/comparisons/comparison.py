@@ -13,7 +13,7 @@ from iowhy.comparisons.layers import Changed, Part, changed, parts
 from iowhy.comparisons.sides import Side
 from iowhy.comparisons.work import Rate, agree, rates
 from iowhy.experiments.interval import Interval, TwoSamples
-from iowhy.recordings.promised import in_words
+from iowhy.recordings.row_counts import in_words
 from iowhy.relations import Relations
 from iowhy.whys.verdict import Verdict, judge
 

@@ -22,7 +22,7 @@ _DATA = classes.quoted(classes.DATA_READS | classes.DATA_WRITES)
 _AMOUNTS = (
     ("bytes moved by calls", "bytes", "syscalls", f"SELECT sum(done_bytes) FROM calls_by_file WHERE name IN {_DATA}"),
     ("calls that move data", "calls", "syscalls", f"SELECT sum(calls) FROM calls_by_file WHERE name IN {_DATA}"),
-    ("bytes moved by the device", "bytes", "block_requests", "SELECT sum(bytes) FROM own_requests"),
+    ("bytes moved by the device", "bytes", "block_requests", "SELECT sum(bytes) FROM command_data_requests"),
 )  # fmt: skip
 
 

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from iowhy.allocated import allocated_bytes
 from iowhy.errors import Problem
 from iowhy.experiments.cache import files_below
 from iowhy.experiments.command import Place, run
@@ -19,6 +18,7 @@ from iowhy.experiments.extents import extent_count
 from iowhy.experiments.in_child import mount_over
 from iowhy.experiments.lever import Effect
 from iowhy.experiments.setting import Setting
+from iowhy.recordings.allocated import allocated_bytes
 from iowhy.recordings.plain_file import synced
 from iowhy.users import is_everything
 

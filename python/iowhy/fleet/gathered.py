@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from iowhy.errors import Problem
-from iowhy.fleet.lying import Lying, lying, table_sql
 from iowhy.fleet.members import (
     MOST_ROWS_TOGETHER,
     MOST_TOGETHER,
@@ -25,9 +24,10 @@ from iowhy.fleet.members import (
 )
 from iowhy.fleet.sql_parts import RECORDINGS
 from iowhy.fleet.statement import FleetSelection, needed, row_of, statement_of
-from iowhy.recordings.bounds import private_folder
+from iowhy.fleet.table_files import TableFiles, table_files, table_sql
 from iowhy.recordings.open_tables import file_sizes, reading
 from iowhy.recordings.query_errors import is_query_error
+from iowhy.recordings.query_limits import private_folder
 from iowhy.recordings.schema import tables
 from iowhy.recordings.sizes import FileSize, must_be_bounded
 from iowhy.recordings.sql_text import text_literal
@@ -99,7 +99,7 @@ class Gathering:
 
     def _ask(self, asked: Asked, members: list[Member]) -> list[Path]:
         names, depends = needed(asked.sql, bool(asked.filters.given()))
-        lies = lying(members, names)
+        lies = table_files(members, names)
         found = _measured(members, lies, asked.filters, self.most_rows)
         parts = []
         for group in by_facts([(one, s.facts(f)) for one, f, s in found], depends):
@@ -115,7 +115,7 @@ class Gathering:
         self,
         asked: Asked,
         group: list[Found],
-        lies: Mapping[str, Lying],
+        lies: Mapping[str, TableFiles],
         part: Path,
     ) -> None:
         """Writes the rows of some recordings of which names stand for the same into a new part."""
@@ -160,7 +160,7 @@ def statement_for(asked: Asked, group: list[Found]) -> "exp.Expression":
 
 
 def _measured(
-    members: Sequence[Member], lies: Mapping[str, Lying], filters: Filters, most_rows: int
+    members: Sequence[Member], lies: Mapping[str, TableFiles], filters: Filters, most_rows: int
 ) -> list[Found]:
     """The members with their facts, by the footers of their files. Raises Problem for what is too much to read at once."""
     every = {file: (number, name) for name, one in lies.items() for file, number in one.own.items()}
@@ -191,7 +191,7 @@ def _measured(
     return measured
 
 
-def _packs_must_be_bounded(lies: Mapping[str, Lying]) -> None:
+def _packs_must_be_bounded(lies: Mapping[str, TableFiles]) -> None:
     """The files of each pack as those of one recording. Raises Problem."""
     sizes: dict[str, list[FileSize]] = {}
     for size in _sizes([file for one in lies.values() for file in one.shared]):

@@ -18,10 +18,10 @@ from urllib.parse import urlsplit
 from iowhy.errors import Problem
 from iowhy.fleet.answered import Tables
 from iowhy.fleet.gathered import Asked, Found, Gathering, statement_for
-from iowhy.fleet.lying import Lying, must_fit
 from iowhy.fleet.members import COLUMNS, LeftOut
 from iowhy.fleet.sql_parts import KEY, RECORDINGS
 from iowhy.fleet.statement import row_of
+from iowhy.fleet.table_files import TableFiles, must_fit
 from iowhy.recordings.day_packs import NUMBER
 from iowhy.recordings.object_store import is_stored, written
 from iowhy.recordings.open_tables import reading
@@ -150,7 +150,7 @@ class SparkGathering(Gathering):
         self,
         asked: Asked,
         group: list[Found],
-        lies: Mapping[str, Lying],
+        lies: Mapping[str, TableFiles],
         part: Path,
     ) -> None:
         """Makes a table of the rows of some recordings of which names stand for the same."""
@@ -170,7 +170,7 @@ class SparkGathering(Gathering):
                 "this Spark reads no object store: start it with --packages org.apache.hadoop:hadoop-aws:VERSION, of its own Hadoop's"
             ) from None
 
-    def _make(self, tree: "exp.Expression", lies: Mapping[str, Lying], part: Path) -> None:
+    def _make(self, tree: "exp.Expression", lies: Mapping[str, TableFiles], part: Path) -> None:
         for name, one in lies.items():
             self._table(tables()[name], one)
         *before, last = spark_of(tree)
@@ -186,7 +186,7 @@ class SparkGathering(Gathering):
         found.write.mode("overwrite").saveAsTable(table)
         part.touch()
 
-    def _table(self, table: Table, lies: Lying) -> None:
+    def _table(self, table: Table, lies: TableFiles) -> None:
         """Raises Problem for a file that is not as the schema says: Spark takes what it lacks for unknown."""
         with closing(reading(lies.files())) as connection:
             must_fit(connection, table, lies.files())

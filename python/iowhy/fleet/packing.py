@@ -17,8 +17,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from iowhy.errors import Problem
-from iowhy.fleet.lying import Lying, lying, must_fit
 from iowhy.fleet.members import LeftOut, Member, opened
+from iowhy.fleet.table_files import TableFiles, must_fit, table_files
 from iowhy.fleet.verdicts import carried, to_carry
 from iowhy.recordings.day_packs import (
     INDEX,
@@ -227,13 +227,13 @@ def _write(
     for member in members:
         names.update(member.entry.rows if member.entry else table_names(member.recording.folder))
     ordered = sorted(names)
-    before = {name: Lying() for name in ordered}
+    before = {name: TableFiles() for name in ordered}
     for one in kept:
         for name in one.rows:
             before[name].shared.setdefault(str(one.file(name).resolve()), {})[one.number] = (
                 one.number
             )
-    new = lying(members, ordered)
+    new = table_files(members, ordered)
     paths = {
         name: str((folder / f"{name}.parquet").resolve())
         for name in ordered
@@ -259,7 +259,7 @@ def _write(
     return found
 
 
-def _rows(before: Lying, added: Lying) -> str:
+def _rows(before: TableFiles, added: TableFiles) -> str:
     """Rows in the order of the numbers of their recordings, and within each as it was recorded."""
     parts = [_of_packs(before.shared)] if before.shared else []
     if added.own:

@@ -6,8 +6,8 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from iowhy.answering import must_answer
 from iowhy.errors import Problem
+from iowhy.hung_filesystem import must_answer
 from iowhy.recordings.day_packs import INDEX, in_day_pack, is_day_pack, names
 from iowhy.recordings.days import PACK_SUFFIX
 from iowhy.recordings.manifest import MANIFEST

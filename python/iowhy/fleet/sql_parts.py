@@ -1,4 +1,4 @@
-"""Parts of a query that the lifting (lift.py) looks for, and those that it puts in."""
+"""Parts of a query that lifting (per_recording.py) looks for, and those that it puts in."""
 
 from collections.abc import Iterator
 

@@ -16,7 +16,7 @@ try:
     import sqlglot
     from sqlglot import exp
 
-    from iowhy.fleet.lift import lifted
+    from iowhy.fleet.per_recording import per_recording
     from iowhy.fleet.sql_parts import RECORDINGS
     from iowhy.reports.spark import MADE, apart_from_tables, order_windows
 except ModuleNotFoundError as missing:
@@ -66,7 +66,7 @@ def statement_of(
             cte.set("this", sqlglot.parse_one(f"SELECT * FROM {RECORDINGS}", read="duckdb"))
     for outer in [*tree.ctes, tree]:
         order_windows(outer if isinstance(outer, exp.Select) else outer.this)
-    return lifted(tree, dict.fromkeys((*tables(), RECORDINGS), True))
+    return per_recording(tree, dict.fromkeys((*tables(), RECORDINGS), True))
 
 
 def row_of(number: int, facts: RecordedFacts, chosen: Selection) -> str:

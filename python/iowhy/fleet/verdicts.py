@@ -22,12 +22,12 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, cast
 
-from iowhy.cache_folder import cache_folder
+from iowhy.fleet.cache_folder import cache_folder
 from iowhy.fleet.definitions import digest_of
 from iowhy.fleet.members import LeftOut, opened
-from iowhy.recordings.bounds import LEAST_MEMORY_BYTES, MEMORY_VARIABLE, memory_bytes
 from iowhy.recordings.day_packs import Entry
 from iowhy.recordings.object_store import written
+from iowhy.recordings.query_limits import LEAST_MEMORY_BYTES, MEMORY_VARIABLE, memory_bytes
 
 #: Verdicts that are kept: the last ones. One takes about a kilobyte.
 MOST_KEPT = 200_000

@@ -7,7 +7,7 @@ from typing import Any
 
 from iowhy.commands.report import filters_of
 from iowhy.errors import Problem
-from iowhy.mcp.within_bounds import bounded_select, cut, shown, whole
+from iowhy.mcp.truncate import bounded_select, cut, shown, whole
 from iowhy.options.keywords import text_of
 from iowhy.recordings import Recording, open_recording
 
@@ -18,7 +18,7 @@ _ROWS = 50
 def verdict(recording: str) -> dict[str, Any]:
     """Why a recording (a NAME.iowhy folder that `iowhy run` made) is slow: answer, findings with their chains of measured
     numbers and remedies, time budget, measures by name. null is unknown, never 0."""
-    from iowhy.overview import overview
+    from iowhy.commands.overview import overview
     from iowhy.views import verdict_page
 
     found: dict[str, Any] = whole(

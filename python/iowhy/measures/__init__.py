@@ -7,9 +7,9 @@ with a header of `--` lines:
     -- unit: bytes
     -- sensor: block_requests
     -- classes: write, sync
-    SELECT coalesce(sum(bytes), 0) FROM own_requests WHERE op = 'write'
+    SELECT coalesce(sum(bytes), 0) FROM command_data_requests WHERE op = 'write'
     -- by file
-    SELECT owner_dev AS dev, owner_ino AS ino, sum(bytes) AS value FROM own_requests …
+    SELECT owner_dev AS dev, owner_ino AS ino, sum(bytes) AS value FROM command_data_requests …
 
 `title` is how results call it, `unit` one of count, ns, bytes and share, `sensor` what must have run for it to be
 known, `classes` those of the time budget (keys of tables/classes.toml) that it can account for, the first one

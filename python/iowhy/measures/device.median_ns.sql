@@ -2,4 +2,4 @@
 -- unit: ns
 -- sensor: block_requests
 -- classes: write, sync, read
-SELECT median(complete_ns - queue_ns) FROM own_requests
+SELECT median(complete_ns - queue_ns) FROM command_data_requests

@@ -2,4 +2,4 @@
 -- unit: bytes
 -- sensor: block_requests
 -- classes: read
-SELECT avg(bytes) FROM own_requests WHERE op = 'read'
+SELECT avg(bytes) FROM command_data_requests WHERE op = 'read'

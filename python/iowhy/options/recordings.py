@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from iowhy.answering import must_answer
 from iowhy.errors import Problem
+from iowhy.hung_filesystem import must_answer
 from iowhy.options.described import needed, option
 
 RECORDING = "A recording: NAME.iowhy, or what `iowhy pack` made of one."

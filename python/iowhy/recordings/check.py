@@ -8,9 +8,9 @@ from msgspec import Struct
 from iowhy.errors import Problem
 from iowhy.recordings.manifest import Kept
 from iowhy.recordings.open_tables import file_sizes, listed, reading
-from iowhy.recordings.promised import mismatches
 from iowhy.recordings.query_errors import is_query_error
 from iowhy.recordings.recording import Recording
+from iowhy.recordings.row_counts import mismatches
 from iowhy.recordings.schema import Table, tables
 
 # Events of a call that began just before the command, or of writeback that went on after it, lie a

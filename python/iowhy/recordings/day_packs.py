@@ -19,12 +19,12 @@ from pathlib import Path
 from msgspec import Struct
 
 from iowhy.errors import Problem
-from iowhy.recordings.bounds import private_folder
 from iowhy.recordings.days import PACK_SUFFIX
 from iowhy.recordings.manifest import MANIFEST_MAX_BYTES
 from iowhy.recordings.object_store import is_stored
 from iowhy.recordings.open_tables import file_sizes, listed, reading
 from iowhy.recordings.query_errors import is_query_error
+from iowhy.recordings.query_limits import private_folder
 from iowhy.recordings.sizes import must_be_bounded
 from iowhy.recordings.sql_text import text_literal
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, BinaryIO
 from msgspec import Struct
 
 from iowhy.errors import Problem
-from iowhy.recordings.bounds import private_folder
 from iowhy.recordings.days import PACK_SUFFIX
+from iowhy.recordings.query_limits import private_folder
 from iowhy.recordings.sizes import MOST_FILES
 
 if TYPE_CHECKING:  # an extra

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from iowhy.errors import Problem
 from iowhy.invocation import quoted
-from iowhy.recordings.bounds import bound, memory_bytes, must_have_room
-from iowhy.recordings.gone import went
 from iowhy.recordings.progress_bar import without_progress_bar
-from iowhy.recordings.query_errors import is_query_error
+from iowhy.recordings.query_errors import is_query_error, removed_while_read
+from iowhy.recordings.query_limits import bound, memory_bytes, must_have_room
 from iowhy.recordings.schema import tables
 from iowhy.recordings.sizes import (
     MOST_FILES,
@@ -129,7 +128,7 @@ class OpenTables:
                 self.connection.execute(_footers([file])).fetchall()
             except Exception as error:
                 if not Path(file).exists():
-                    return went(file)
+                    return removed_while_read(file)
                 if is_query_error(error):
                     return Problem(f"{file}: {str(error).splitlines()[0]}; {self._way_out()}")
                 raise

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import IO
 
 from iowhy.errors import Problem
-from iowhy.recordings.bounds import private_folder
 from iowhy.recordings.manifest import MOST_TABLES
+from iowhy.recordings.query_limits import private_folder
 from iowhy.recordings.sizes import MOST_FILES
 
 SUFFIX = ".zip"

@@ -1,6 +1,9 @@
 """Errors of a query over a recording, known without importing DuckDB: that takes a tenth of a second, which an error can wait for."""
 
 import sys
+from pathlib import Path
+
+from iowhy.errors import Problem
 
 
 class UnexpectedValue(TypeError):
@@ -17,6 +20,13 @@ def is_query_error(error: BaseException) -> bool:
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether a query needed more memory, or more temporary files, than it may have."""
     return _is_one(error, "OutOfMemoryException")
+
+
+def removed_while_read(what: Path | str) -> Problem:
+    """A recording, or a file of it, that was removed while it was read."""
+    return Problem(
+        f"{what}: was removed or renamed while it was read; a recording can be read wherever it lies"
+    )
 
 
 def _is_one(error: BaseException, kind: str) -> bool:

@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from iowhy.answering import must_answer
 from iowhy.errors import Problem
+from iowhy.hung_filesystem import must_answer
 from iowhy.invocation import quoted
-from iowhy.masking import masked, masked_words
-from iowhy.recordings.bounds import MEMORY_VARIABLE, memory_bytes
 from iowhy.recordings.days import PACK_SUFFIX
-from iowhy.recordings.gone import went
 from iowhy.recordings.manifest import MANIFEST, Manifest, parsed_manifest, read_manifest
+from iowhy.recordings.masking import masked, masked_words
 from iowhy.recordings.object_store import copied, is_stored
 from iowhy.recordings.open_tables import OpenTables
 from iowhy.recordings.packed import is_packed, unpacked
-from iowhy.recordings.query_errors import is_out_of_memory, is_query_error
+from iowhy.recordings.query_errors import is_out_of_memory, is_query_error, removed_while_read
+from iowhy.recordings.query_limits import MEMORY_VARIABLE, memory_bytes
 from iowhy.recordings.schema import tables
 
 if TYPE_CHECKING:  # slow to import
@@ -67,7 +66,7 @@ class Recording(Struct, frozen=True):
         """
         files = {name: self.files(name) for name in tables()}
         if not self._is_there():  # else it would be one in which nothing happened
-            raise went(self.path)
+            raise removed_while_read(self.path)
         return OpenTables(self.path, files, written)
 
     def connection(self) -> "duckdb.DuckDBPyConnection":
@@ -122,11 +121,11 @@ class Recording(Struct, frozen=True):
     def _must_be_there(self, error: Exception) -> None:
         """Raises Problem where the recording, or the file that an error is about, went away."""
         if not self._is_there():
-            raise went(self.path) from None
+            raise removed_while_read(self.path) from None
         if isinstance(error, FileNotFoundError) and error.filename is not None:
             file = Path(error.filename)
             if file.is_relative_to(self.folder.resolve()):
-                raise went(file) from None
+                raise removed_while_read(file) from None
 
     def _is_there(self) -> bool:
         return (self.folder / MANIFEST).exists()

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from iowhy.allocated import allocated_bytes
 from iowhy.errors import Problem
+from iowhy.recordings.allocated import allocated_bytes
 
 #: Rows of a whole recording: two hours at 600,000 calls a second.
 MOST_ROWS = 1 << 32

@@ -7,7 +7,7 @@ folders from the recording upwards: a relation uses tables, relations of its own
 may have that name). It begins with a header of `--` lines:
 
     -- title: Requests in sequence
-    -- uses: placed_requests
+    -- uses: data_requests
     -- filtered as: block_requests
     -- kept: table
     -- column sent_ns: when the driver took it, ns

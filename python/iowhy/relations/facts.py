@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from iowhy.recordings import Recording
 from iowhy.recordings.open_tables import OpenTables
-from iowhy.recordings.promised import Mismatch, mismatches
+from iowhy.recordings.row_counts import Mismatch, mismatches
 from iowhy.recordings.schema import Table, tables
 from iowhy.tables import sensors
 

@@ -1,7 +1,7 @@
 -- title: Addresses over time
 -- question: Where on the device did each request go, and when?
 -- stands in for: seekwatcher, blktrace plots
--- in order of: placed_requests.sent_ns
+-- in order of: data_requests.sent_ns
 -- column at_s: when it was issued, after the start of the recording, s
 -- column device: block device, text
 -- column op: read or write, text

@@ -23,7 +23,7 @@ WITH asked AS (
         count(*) FILTER (WHERE kind = 'sync') AS syncs,
         count(*) FILTER (WHERE name = 'msync' AND ret = 0) AS msyncs,
         sum(CASE WHEN name = 'msync' AND ret = 0 THEN bytes ELSE 0 END) AS msync_bytes
-    FROM asked_of_storage
+    FROM storage_operations
 ), cached AS (
     SELECT
         sum(lookup_pages) AS lookup_pages,

@@ -19,7 +19,7 @@
 -- column others_share: of the requests that can be charged to somebody, those of others than the command, share
 -- column others_time_share: of the time of all requests, those of others than the command, share
 -- column shared_share: requests that can be charged to nobody alone (journal, metadata, flush by a kernel thread), share
--- column others_most: who among them has the most time of requests: a container, service or session, else a program or process (relation others_use), text
+-- column others_most: who among them has the most time of requests: a container, service or session, else a program or process (relation competing_load), text
 -- column unowned_share: requests with data of which neither a file nor the filesystem's own use is known, share
 -- column flushes: cache flushes, anybody's, count
 -- column flush_ns: mean flush, queue to completion, ns
@@ -86,6 +86,6 @@ SELECT
 FROM device_totals m
 LEFT JOIN devices d ON d.dev = m.dev
 LEFT JOIN times t ON t.dev = m.dev AND m.source = 'requests'
-LEFT JOIN others_use o ON o.resource = 'requests' AND o.dev = m.dev AND o.place = 1
+LEFT JOIN competing_load o ON o.resource = 'requests' AND o.dev = m.dev AND o.place = 1
 LEFT JOIN devices below ON below.dev = d.below_dev
 ORDER BY m.utilisation DESC NULLS LAST, device

@@ -9,7 +9,7 @@ from iowhy.errors import Problem
 from iowhy.invocation import quoted
 from iowhy.recordings import Recording
 from iowhy.recordings.open_tables import OpenTables
-from iowhy.recordings.promised import in_words
+from iowhy.recordings.row_counts import in_words
 from iowhy.recordings.schema import tables
 from iowhy.relations import RecordedFacts, Relations, recorded_facts
 from iowhy.relations.compose import Everything, compose

@@ -1,7 +1,7 @@
 -- title: Events in order
 -- question: What did the threads do, in order? (--pid takes a thread's id too)
 -- stands in for: trcrpt, truss -D, strace -f -r
--- in order of: happened.ts_ns
+-- in order of: command_events.ts_ns
 -- column at_s: begin, after the start of the recording, s
 -- column tid: thread; of a request, the one that submitted it, id
 -- column event: call, wait or request, text
@@ -37,7 +37,7 @@ SELECT
     n.comm,
     h.tgid,
     h.fd
-FROM happened h
+FROM command_events h
 CROSS JOIN recording r
 LEFT JOIN named_threads n ON n.tgid = h.tgid AND n.tid = h.tid
 LEFT JOIN named_files p ON p.dev = h.dev AND p.ino = h.ino

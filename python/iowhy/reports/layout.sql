@@ -44,6 +44,6 @@ FROM (
     SELECT *, max(coalesce(extents, allocations)) OVER (PARTITION BY dev, ino) AS most
     FROM file_layout
 ) AS l
-LEFT JOIN run_lengths e ON e.phase = l.phase AND e.dev = l.dev AND e.ino = l.ino
+LEFT JOIN run_percentiles e ON e.phase = l.phase AND e.dev = l.dev AND e.ino = l.ino
 LEFT JOIN named_files n ON n.dev = l.dev AND n.ino = l.ino
 ORDER BY l.most DESC NULLS LAST, n.path, l.dev, l.ino, l.phase DESC

@@ -7,8 +7,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from iowhy.recordings.bounds import bound
 from iowhy.recordings.progress_bar import without_progress_bar
+from iowhy.recordings.query_limits import bound
 from iowhy.recordings.sql_text import text_literal
 from iowhy.reports.batches import Result
 from iowhy.reports.columns import arrays

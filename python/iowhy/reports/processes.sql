@@ -45,7 +45,7 @@ SELECT
 FROM seen s
 CROSS JOIN recording r
 LEFT JOIN spent p ON p.tgid = s.tgid
-LEFT JOIN process_mostly w ON w.tgid = s.tgid
+LEFT JOIN process_main_wait w ON w.tgid = s.tgid
 LEFT JOIN budget_classes c ON c.key = w.class
 LEFT JOIN process_loads q ON q.tgid = s.tgid
 LEFT JOIN named_processes n ON n.tgid = s.tgid

@@ -6,7 +6,7 @@ The header is the run of `--` lines at the top:
     -- question: Which calls were made?
     -- stands in for: strace -c
     -- filters: since until pid
-    -- in order of: happened.ts_ns
+    -- in order of: command_events.ts_ns
     -- of the whole run: files are mapped before and after it
     -- histogram: requests from low_ns to high_ns by device op
     -- column calls: calls that began, count

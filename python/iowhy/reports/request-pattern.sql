@@ -43,6 +43,6 @@ SELECT
     q.backward / nullif(q.seeks, 0) AS backward_share
 FROM summed q
 LEFT JOIN devices d ON d.dev = q.dev
-LEFT JOIN request_lengths l ON l.dev = q.dev AND l.op = q.op AND l.whose = q.whose AND l.what = 'bytes'
-LEFT JOIN request_lengths k ON k.dev = q.dev AND k.op = q.op AND k.whose = q.whose AND k.what = 'seek'
+LEFT JOIN request_size_percentiles l ON l.dev = q.dev AND l.op = q.op AND l.whose = q.whose AND l.what = 'bytes'
+LEFT JOIN request_size_percentiles k ON k.dev = q.dev AND k.op = q.op AND k.whose = q.whose AND k.what = 'seek'
 ORDER BY q.bytes DESC, device, q.op, q.whose

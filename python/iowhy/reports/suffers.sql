@@ -58,7 +58,7 @@ WITH sent AS (
             WHEN w.class = 'throttled' AND w.reason LIKE '%dirty%' THEN 'dirty pages'
             WHEN w.class = 'memory' THEN 'page cache'
         END AS resource
-    FROM process_mostly w
+    FROM process_main_wait w
     LEFT JOIN own_device o ON o.tgid = w.tgid
     LEFT JOIN named_devices d ON d.dev = o.dev
 ), heavy AS (

@@ -42,7 +42,7 @@ WITH split AS (
         coalesce(p.others_ns, CASE WHEN r.ran_waits THEN 0 END) AS others_ns
     FROM sync_totals s
     CROSS JOIN recording r
-    LEFT JOIN sync_lengths l ON l.name = s.name
+    LEFT JOIN sync_percentiles l ON l.name = s.name
     LEFT JOIN sync_parts p ON p.name = s.name
 )
 SELECT

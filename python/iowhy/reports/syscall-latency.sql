@@ -59,5 +59,5 @@ SELECT
     max(c.longest_ns) OVER (PARTITION BY c.name) AS max_ns
 FROM counted c
 JOIN named n ON n.name = c.name
-LEFT JOIN call_lengths l ON l.name = c.name
+LEFT JOIN call_percentiles l ON l.name = c.name
 ORDER BY n.all_ns DESC, c.name, c.low_ns

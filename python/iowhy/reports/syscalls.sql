@@ -57,5 +57,5 @@ SELECT
     c.bytes / nullif(c.moving, 0) AS mean_bytes,
     c.unfinished
 FROM every_call c
-LEFT JOIN call_lengths l ON l.name = c.name
+LEFT JOIN call_percentiles l ON l.name = c.name
 ORDER BY c.total_ns DESC, c.name

@@ -37,5 +37,5 @@ SELECT
     s.max_ns,
     s.io_ns / nullif(s.total_ns, 0) AS io_share
 FROM summed s
-LEFT JOIN wait_lengths l ON l.reason = s.reason AND l.syscall IS NOT DISTINCT FROM s.syscall
+LEFT JOIN wait_percentiles l ON l.reason = s.reason AND l.syscall IS NOT DISTINCT FROM s.syscall
 ORDER BY s.total_ns DESC, s.reason, s.syscall

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from iowhy.errors import Problem
-from iowhy.free_name import free_name
 from iowhy.messages import say
+from iowhy.recordings.free_name import free_name
 from iowhy.sources import ending, orphans
 from iowhy.sources.lifeline import Recorder
 from iowhy.users import invoking_user
 
 if TYPE_CHECKING:  # only where another machine is recorded
-    from iowhy.sources.elsewhere import Host
+    from iowhy.sources.ssh import Host
 
 RECORDER = "iowhy-record"
 

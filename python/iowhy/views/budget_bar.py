@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from iowhy import units
-from iowhy.overview import Overview
+from iowhy.commands.overview import Overview
 from iowhy.views.class_marks import COLOURS, LETTERS, cells_of
 from iowhy.views.styled import Text
 from iowhy.views.terminal import LABEL, WIDTH

@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING
 
 from iowhy import units
+from iowhy.commands.overview import Overview
 from iowhy.invocation import typed
 from iowhy.messages import printable
-from iowhy.overview import Overview
 from iowhy.recordings.experiments import Tested
 from iowhy.views import verdict_tables
 from iowhy.views.limits import limits

@@ -2,7 +2,7 @@
 
 import signal
 
-from iowhy.overview import Overview
+from iowhy.commands.overview import Overview
 from iowhy.recordings import Recording
 
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import asdict
 
 from iowhy import units
+from iowhy.commands.overview import Overview
 from iowhy.expect import Outcome
 from iowhy.invocation import typed
 from iowhy.messages import json_text, printable
-from iowhy.overview import Overview
 from iowhy.views import budget_bar, evidence_page, expected_page, verdict_tables
 from iowhy.views.limits import limits, went_wrong
 from iowhy.views.styled import Text, cell_len

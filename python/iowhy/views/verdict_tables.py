@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from iowhy import units
-from iowhy.overview import Row
+from iowhy.commands.overview import Row
 from iowhy.views.cells import number_or_none
 from iowhy.views.styled import Text
 from iowhy.views.terminal import Field, print_rows

@@ -232,7 +232,7 @@ def _said(relations: Relations, basis: str, origin: str) -> _Words:
         )
     if origin == "fio":
         return ("shares are of fio's own time: its calls are not those of another program",), ()
-    known = relations.rows("SELECT count(cpu_ns) > 0 FROM printed_calls")[0][0]
+    known = relations.rows("SELECT count(cpu_ns) > 0 FROM pasted_calls")[0][0]
     return (
         ("shares are of the time in traced calls, as the tool that printed them counts it",),
         ()
@@ -293,7 +293,7 @@ def _of_machine(relations: Relations) -> _Words:
     found = relations.one(
         _Machine,
         """SELECT m.cpus, m.fitted, m.busy_cpus, m.waiting_cpus, m.iowait, m.runnable, m.mode, d.read_share
-        FROM machine_use AS m CROSS JOIN read_direction AS d""",
+        FROM machine_use AS m CROSS JOIN traffic_direction AS d""",
     )
     notes: list[str] = []
     if found.fitted:

@@ -4,7 +4,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from iowhy.recordings import Recording
-from iowhy.recordings.promised import Mismatch, in_words
+from iowhy.recordings.row_counts import Mismatch, in_words
 from iowhy.units import count, duration, percent
 from iowhy.whys import answer, classes, program
 from iowhy.whys.budget import Budget

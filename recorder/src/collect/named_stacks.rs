@@ -57,7 +57,7 @@ pub fn write(modules: Vec<Module>, known: Known, recording: &mut Recording) -> R
         let file = module.file.as_ref().and_then(|file| file.metadata().ok());
         file.map(|file| file.len())
     });
-    let names = symbols::apart::name(&wanted, NAMES_MOST);
+    let names = symbols::worker::name(&wanted, NAMES_MOST);
     recording
         .manifest_mut()
         .notes

@@ -5,10 +5,10 @@ from contextlib import contextmanager
 
 from msgspec import Struct
 
-from iowhy.allocated import allocated_bytes
 from iowhy.experiments import cache
 from iowhy.experiments.lever import Effect, Level
 from iowhy.experiments.setting import Setting
+from iowhy.recordings.allocated import allocated_bytes
 
 
 class CacheWarm(Struct, frozen=True):

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from iowhy.allocated import allocated_bytes
 from iowhy.experiments import copies
 from iowhy.experiments.cache import available_bytes, files_below
 from iowhy.experiments.lever import Effect, Level
 from iowhy.experiments.setting import Setting
+from iowhy.recordings.allocated import allocated_bytes
 
 _MEMORY = Path("/dev/shm")
 

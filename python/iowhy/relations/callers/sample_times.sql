@@ -1,10 +1,10 @@
 -- title: Time of one class of the budget that one user stack stands for
--- uses: _sample_weights, _unsampled_time, _worth_of_weight
+-- uses: _sample_weights, _unsampled_time, _weight_scale
 -- filtered as: stack_samples
 -- kept: table
 -- Each class of each thread is divided among its samples by their weights: the CPU time among those taken on a CPU; waits in a call
 -- among those of the same call by how long they were blocked (asleep, where that waits for storage); waits outside calls among
--- their own; what samples stand for beyond their own thread among others' (_worth_of_weight). What was lost is nobody's: it is in rows
+-- their own; what samples stand for beyond their own thread among others' (_weight_scale). What was lost is nobody's: it is in rows
 -- without a sample. All rows of a class add up to that class of the budget, to the nanosecond.
 -- column ts_ns: when the stack was taken; NULL: not sampled, ns
 -- column tgid: process; of a sample its own, id
@@ -22,7 +22,7 @@ WITH whole AS (
         w.ts_ns, w.tgid, w.tid, w.kind, w.syscall, w.user_stack_id, w.whole, w.dev, w.ino, s.class,
         CAST(floor(s.of_ns * (s.share * (w.told_ns / s.among_ns))) AS BIGINT) AS class_ns
     FROM _sample_weights w
-    JOIN _worth_of_weight s
+    JOIN _weight_scale s
         ON s.tid = w.tid AND s.told_by = w.told_by AND s.syscall IS NOT DISTINCT FROM w.told_call
 ), taken AS (
     SELECT class, CAST(sum(class_ns) AS BIGINT) AS class_ns FROM whole GROUP BY class

@@ -1,5 +1,5 @@
 -- title: Time of one class of the budget that one user stack stands for in one call
--- uses: _stack_weights, _worth_of_weight
+-- uses: _stack_weights, _weight_scale
 -- filtered as: nothing
 -- kept: table
 -- The same as sample_times, of all samples of a stack together, and rounded once: each of those may have lost a nanosecond. What has
@@ -12,6 +12,6 @@ SELECT
     w.user_stack_id, w.syscall, s.class,
     CAST(floor(sum(s.of_ns * (s.share * (w.told_ns / s.among_ns)))) AS BIGINT) AS class_ns
 FROM _stack_weights w
-JOIN _worth_of_weight s
+JOIN _weight_scale s
     ON s.tid = w.tid AND s.told_by = w.told_by AND s.syscall IS NOT DISTINCT FROM w.told_call
 GROUP BY w.user_stack_id, w.syscall, s.class

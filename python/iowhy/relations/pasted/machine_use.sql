@@ -1,5 +1,5 @@
 -- title: One row: the machine's CPUs in place of threads, from what vmstat, iostat and the like print
--- uses: cpu_count, cpu_limits, cpu_steps, machine_levels, measurements, read_direction, vm_samples
+-- uses: cpu_count, cpu_limits, cpu_steps, machine_levels, measurements, traffic_direction, vm_samples
 -- kept: table
 -- filtered as: nothing
 -- A busy CPU stands for a thread at work, one in iowait for one that waits. One task that always waits makes one
@@ -67,7 +67,7 @@ WITH levels AS (
         END AS in_iowait,
         CASE WHEN c.free_share >= 0.8 AND coalesce(b.cpu_share, 0) < 0.8 THEN 1 ELSE c.n END AS used
     FROM counted c
-    CROSS JOIN read_direction d
+    CROSS JOIN traffic_direction d
     CROSS JOIN busiest b
 ), idle_while_blocked AS (
     SELECT

@@ -1,5 +1,5 @@
 -- title: Time of one class by the call and reason behind it, from other tools' text, before rounding
--- uses: _fio_time, call_kinds, machine_use, printed_calls, printed_waits, read_direction, recording, syscall_totals, syscalls, threads, wait_classes
+-- uses: _fio_time, call_kinds, machine_use, pasted_calls, pasted_waits, recording, syscall_totals, syscalls, threads, traffic_direction, wait_classes
 -- kept: table
 -- The first evidence that there is, in the order of how directly it speaks of time: single calls, totals of
 -- calls, latencytop's reasons, curt's means, the machine's CPUs, and last fio's own time.
@@ -17,12 +17,12 @@ WITH in_calls AS (
         origin, syscall, class,
         total_ns - least(total_ns, coalesce(cpu_ns, 0)) AS waiting_ns,
         least(total_ns, coalesce(cpu_ns, 0)) AS cpu_ns
-    FROM printed_calls
+    FROM pasted_calls
     WHERE (origin <> 'calls' OR class <> 'idle')
     -- `strace -c` without -w prints the calls' time on a CPU, which says nothing of waiting.
         AND (
             origin <> 'totals'
-            OR EXISTS (SELECT 1 FROM printed_calls WHERE origin = 'totals' AND cpu_ns IS DISTINCT FROM total_ns)
+            OR EXISTS (SELECT 1 FROM pasted_calls WHERE origin = 'totals' AND cpu_ns IS DISTINCT FROM total_ns)
         )
 ), lives AS (
     -- A thread is there from when it was first seen to its end.
@@ -45,17 +45,17 @@ WITH in_calls AS (
         FROM syscall_totals t
         JOIN call_kinds k ON k.name = t.name
         WHERE k.kind = 'idle' AND t.tid IN (SELECT tid FROM lives)
-            AND t.name NOT IN (SELECT syscall FROM printed_calls WHERE origin = 'calls')
+            AND t.name NOT IN (SELECT syscall FROM pasted_calls WHERE origin = 'calls')
             AND t.total_ns > 0 AND t.total_ns < 1e17
         UNION ALL
-        SELECT total_ns FROM printed_calls WHERE origin = 'calls' AND class = 'idle'
+        SELECT total_ns FROM pasted_calls WHERE origin = 'calls' AND class = 'idle'
     ) AS w
 ), traced AS (
     SELECT whole_ns, in_calls_ns, least(idle_ns, greatest(0, whole_ns - in_calls_ns)) AS idle_ns, elapsed_ns
     FROM (
         SELECT
             (SELECT CAST(sum(life_ns) AS BIGINT) FROM lives) AS whole_ns,
-            (SELECT CAST(sum(total_ns) AS BIGINT) FROM printed_calls WHERE origin = 'calls' AND class <> 'idle') AS in_calls_ns,
+            (SELECT CAST(sum(total_ns) AS BIGINT) FROM pasted_calls WHERE origin = 'calls' AND class <> 'idle') AS in_calls_ns,
             (SELECT idle_ns FROM waited) AS idle_ns,
             (SELECT coalesce(max(elapsed_ns), 0) FROM recording) AS elapsed_ns
     ) AS t
@@ -63,7 +63,7 @@ WITH in_calls AS (
     SELECT
         p.reason, p.syscall, c.class, p.total_ns, p.share,
         count(p.total_ns) OVER () > 0 AS timed
-    FROM printed_waits p
+    FROM pasted_waits p
     JOIN wait_classes c
         ON c.reason = p.reason AND c.syscall IS NOT DISTINCT FROM p.syscall AND c.io IS NULL
 ), cpus AS (
@@ -73,7 +73,7 @@ WITH in_calls AS (
         m.busy_cpus + m.waiting_cpus AS active,
         least(1.0, m.busy_cpus + m.waiting_cpus) / nullif(m.busy_cpus + m.waiting_cpus, 0) AS scale
     FROM machine_use m
-    CROSS JOIN read_direction d
+    CROSS JOIN traffic_direction d
 ), ways AS (
     SELECT
         6 AS place, 'fio' AS origin, class, syscall, CAST(NULL AS VARCHAR) AS reason,

@@ -1,7 +1,7 @@
 -- title: A request of the command: a read or write of data, once, and whether it jumps
--- uses: own_requests
+-- uses: command_data_requests
 -- filtered as: block_requests
--- The requests of own_requests. A jump is a request that does not begin
+-- The requests of command_data_requests. A jump is a request that does not begin
 -- where the command's request before it ended, of the same direction on the same device, in the
 -- order in which they were handed to the driver: what others do in between makes no jump.
 -- column dev: block device, id
@@ -23,4 +23,4 @@ SELECT
     *,
     sector * 512 - lag(sector * 512 + bytes) OVER (PARTITION BY dev, op ORDER BY sent_ns, sector)
         AS jump_bytes
-FROM own_requests
+FROM command_data_requests

@@ -1,5 +1,5 @@
 -- title: A read or write of data, anybody's, in the order in which its device got it
--- uses: placed_requests
+-- uses: data_requests
 -- filtered as: block_requests
 -- kept: table
 -- A seek is what the device does: here each request follows the one before it on its device, whoever
@@ -7,7 +7,7 @@
 -- counted_requests.
 -- column seek_bytes: from the end of the device's request before it, anybody's, to its begin; 0 is in order, bytes
 WITH in_order AS (
-    SELECT * FROM placed_requests ORDER BY dev, sent_ns, sector
+    SELECT * FROM data_requests ORDER BY dev, sent_ns, sector
 )
 SELECT
     *,

@@ -1,8 +1,8 @@
 -- title: A flush of a device's write cache, counted once
--- uses: flush_targets, recording, seen_flushes, sync_calls, waits, written_devices
+-- uses: flush_requests, flush_targets, recording, sync_calls, waits, written_devices
 -- filtered as: block_requests
 -- kept: table
--- What a flush is stands in seen_flushes. One that a kernel thread makes is the command's when the command waited for one
+-- What a flush is stands in flush_requests. One that a kernel thread makes is the command's when the command waited for one
 -- of that device as it was queued: in a sync call, or for the journal or the device (io_uring), on a filesystem whose
 -- flushes may be of that device (flush_targets), and it wrote to the device. Where neither calls nor waits were
 -- recorded, it is taken for the command's.
@@ -17,7 +17,7 @@
 -- column counted: false for what is seen again on a device below, bool
 -- column of_command: the command's, bool
 WITH shared AS (
-    SELECT DISTINCT dev, queue_ns FROM seen_flushes WHERE in_scope IS NULL AND dev IN (SELECT dev FROM written_devices)
+    SELECT DISTINCT dev, queue_ns FROM flush_requests WHERE in_scope IS NULL AND dev IN (SELECT dev FROM written_devices)
 ), spans AS (
     SELECT s.dev AS filesystem, s.ts_ns AS t_ns, s.end_ns FROM sync_calls s
     UNION ALL
@@ -57,6 +57,6 @@ SELECT
     s.owner_ino,
     s.counted,
     coalesce(s.in_scope, w.t_ns IS NOT NULL OR NOT (r.has_calls OR r.has_waits)) AS of_command
-FROM seen_flushes s
+FROM flush_requests s
 CROSS JOIN recording r
 LEFT JOIN waited w ON w.dev = s.dev AND w.t_ns = s.queue_ns

@@ -1,7 +1,7 @@
 -- title: A call that wrote, and returned once that was durable (O_SYNC, O_DSYNC)
--- uses: _untold_durable_writes, call_kinds, recording, syscalls
+-- uses: _inferred_durable_writes, call_kinds, recording, syscalls
 -- Flags say so: of the open file, of the call, of the inode or of the mount; where the recording does not tell them, what the call waited
--- for (_untold_durable_writes).
+-- for (_inferred_durable_writes).
 -- column tid: thread, id
 -- column ts_ns: when the call began, ns
 -- column dur_ns: its duration, ns
@@ -22,4 +22,4 @@ CROSS JOIN recording r
 WHERE r.tells_durable AND k.kind IN ('write', 'copy') AND s.durable
 UNION ALL
 SELECT tid, ts_ns, dur_ns, cpu_ns, runnable_ns, blocked_ns, sleeping_ns, name, dev, ino, bytes, ret
-FROM _untold_durable_writes
+FROM _inferred_durable_writes

@@ -1,5 +1,5 @@
 -- title: A stretch of time in which a device was emptying its cache, overlapping flushes taken once
--- uses: seen_flushes
+-- uses: flush_requests
 -- filtered as: nothing
 -- column dev: block device, id
 -- column begin_ns: from here, ns
@@ -14,7 +14,7 @@ FROM (
             PARTITION BY dev ORDER BY begin_ns, complete_ns
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS before_ns
-    FROM seen_flushes
+    FROM flush_requests
     WHERE complete_ns IS NOT NULL
 ) AS f
 WHERE complete_ns > coalesce(before_ns, begin_ns)

@@ -1,5 +1,5 @@
 -- title: Sums of the sync calls of one name on one file
--- uses: _untold_durable_writes, call_kinds, call_sums, recording
+-- uses: _inferred_durable_writes, call_kinds, call_sums, recording
 -- Of a name and file there may be several rows: they add up. What a sync call is stands in sync_calls.
 -- column name: call, as sync_calls has it, text
 -- column by_write: they are writes (see durable_writes), bool
@@ -50,4 +50,4 @@ SELECT
     sleeping_ns,
     bytes,
     CASE WHEN ret > 0 THEN ret END
-FROM _untold_durable_writes
+FROM _inferred_durable_writes

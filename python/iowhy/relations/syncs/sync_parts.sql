@@ -1,5 +1,5 @@
 -- title: What each sync call waited for
--- uses: _sync_waits, filesystems, seen_flushes
+-- uses: _sync_waits, filesystems, flush_requests
 -- A wait for the journal is split: what overlaps with a flush of the filesystem's disk (issue to
 -- completion, overlapping flushes taken once) is device flush, the rest is journal. Where block
 -- requests were not seen, that part stays in journal_ns. A filesystem whose disk is not recorded is
@@ -18,7 +18,7 @@ WITH disks AS (
         SELECT
             f.dev, CASE WHEN s.step > 0 THEN f.begin_ns ELSE f.complete_ns END AS t_ns, s.step, 0 AS sign,
             CAST(NULL AS VARCHAR) AS name
-        FROM seen_flushes f
+        FROM flush_requests f
         CROSS JOIN (SELECT 1 AS step UNION ALL SELECT -1) AS s
         WHERE f.complete_ns > f.begin_ns
         UNION ALL

@@ -1,5 +1,5 @@
 -- title: A thread's time in one interval that is neither on a CPU nor ready for one, by class
--- uses: _waits_by_interval, bytes_moved, thread_intervals
+-- uses: _waits_by_interval, process_io_direction, thread_intervals
 -- kept: table
 -- The waits in an interval are scaled down to what the scheduler counted where they are more (clocks are
 -- read at other points); uninterruptible sleep without a wait is unexplained. From /proc alone it is
@@ -60,19 +60,19 @@ JOIN fitted f ON f.row_id = w.row_id
 UNION ALL
 SELECT r.row_id, 'unexplained', NULL, 'uninterruptible wait of unknown reason', r.blocked_parts
 FROM rest r
-LEFT JOIN bytes_moved b ON b.tgid = r.tgid
+LEFT JOIN process_io_direction b ON b.tgid = r.tgid
 WHERE r.blocked_parts > 0 AND b.read_share IS NULL
 UNION ALL
 SELECT r.row_id, 'read', NULL, 'split by the bytes of /proc/PID/io',
     CAST(floor(r.blocked_parts * b.read_share) AS BIGINT)
 FROM rest r
-JOIN bytes_moved b ON b.tgid = r.tgid
+JOIN process_io_direction b ON b.tgid = r.tgid
 WHERE r.blocked_parts > 0 AND b.read_share > 0
 UNION ALL
 SELECT r.row_id, 'write', NULL, 'split by the bytes of /proc/PID/io',
     r.blocked_parts - CAST(floor(r.blocked_parts * b.read_share) AS BIGINT)
 FROM rest r
-JOIN bytes_moved b ON b.tgid = r.tgid
+JOIN process_io_direction b ON b.tgid = r.tgid
 WHERE r.blocked_parts > 0 AND b.read_share < 1
 UNION ALL
 SELECT row_id, 'unexplained', NULL, 'no state seen', unseen_parts FROM rest WHERE unseen_parts > 0

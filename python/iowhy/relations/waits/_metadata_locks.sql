@@ -2,7 +2,7 @@
 -- uses: waits
 -- filtered as: nothing
 -- kept: table
--- They are few, and asked for more than once: a block is locked while it is read or written (locked_for_io), and while a
+-- They are few, and asked for more than once: a block is locked while it is read or written (metadata_block_io), and while a
 -- thread changes it.
 -- column ts_ns: start, ns
 -- column dur_ns: length, ns

@@ -1,5 +1,5 @@
--- title: A wait for a locked block of the filesystem's own, which is the block's I/O or for who changes it (locked_for_io)
--- uses: _metadata_locks, locked_for_io, threads
+-- title: A wait for a locked block of the filesystem's own, which is the block's I/O or for who changes it (metadata_block_io)
+-- uses: _metadata_locks, metadata_block_io, threads
 -- filtered as: nothing
 -- The columns are those of uninterruptible_waits.
 -- column ts_ns: start, ns
@@ -11,4 +11,4 @@ SELECT
     w.io, w.dev
 FROM _metadata_locks w
 LEFT JOIN (SELECT DISTINCT tid FROM threads WHERE comm LIKE 'iou-wrk-%') u ON u.tid = w.tid
-LEFT JOIN locked_for_io l ON l.tid = w.tid AND l.ts_ns = w.ts_ns
+LEFT JOIN metadata_block_io l ON l.tid = w.tid AND l.ts_ns = w.ts_ns

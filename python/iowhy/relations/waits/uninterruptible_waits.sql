@@ -1,7 +1,7 @@
 -- title: An uninterruptible wait, with the call that it was in
 -- uses: blocked_calls, metadata_waits, threads, waits
 -- filtered as: waits
--- The reason is what the thread waits for: a block that is locked while it is read or written is that (locked_for_io).
+-- The reason is what the thread waits for: a block that is locked while it is read or written is that (metadata_block_io).
 -- Where waits were not recorded, the uninterruptible time of single calls stands for them: it lies
 -- somewhere in the call, and its reason is not known.
 -- column ts_ns: start, ns

@@ -1,5 +1,5 @@
 -- title: The class of waits of one reason in one call
--- uses: call_kinds, durable_calls, printed_waits, wait_kinds, wait_totals, wait_words
+-- uses: call_kinds, durable_calls, pasted_waits, wait_kinds, wait_totals, wait_words
 -- filtered as: nothing
 -- kept: table
 -- The reason decides, then the call: the writeback of a page is a wait to write in ftruncate, and one for
@@ -14,7 +14,7 @@
 WITH seen AS (
     SELECT DISTINCT reason, syscall, io FROM wait_totals
     UNION
-    SELECT reason, syscall, CAST(NULL AS BOOLEAN) FROM printed_waits
+    SELECT reason, syscall, CAST(NULL AS BOOLEAN) FROM pasted_waits
 ), named AS (
     SELECT
         s.reason,

@@ -1,10 +1,10 @@
 -- title: The commits (or log forces) of one filesystem's journal
--- uses: journal_commits, own_filesystems
+-- uses: command_filesystems, journal_commits
 -- XFS tells only when a log force begins. One inside a call that syncs or writes ends with that call;
 -- of others (by kernel workers) the length is not known. Threads may force the log at the same time.
 -- column dev: filesystem, id
 -- column kind: jbd2 or xfs-log-force, text
--- column own: the command uses the filesystem (own_filesystems), bool
+-- column own: the command uses the filesystem (command_filesystems), bool
 -- column commits: commits, or log forces, count
 -- column timed: of these, whose end was seen, count
 -- column total_ns: their lengths, ns
@@ -25,7 +25,7 @@
 SELECT
     dev,
     kind,
-    dev IN (SELECT dev FROM own_filesystems) AS own,
+    dev IN (SELECT dev FROM command_filesystems) AS own,
     count(*) AS commits,
     count(dur_ns) AS timed,
     sum(dur_ns) AS total_ns,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from iowhy import units
-from iowhy.overview import Overview
+from iowhy.commands.overview import Overview
 from iowhy.views.html.budget_html import budget_svg
 from iowhy.views.html.findings_html import with_commands
 from iowhy.views.html.markup import Markup, Say, element, lines

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from iowhy import units
-from iowhy.overview import Overview
+from iowhy.commands.overview import Overview
 from iowhy.views import budget_bar, class_marks
 from iowhy.views.cells import number_or_none
 from iowhy.views.html.markup import Markup, element, lines

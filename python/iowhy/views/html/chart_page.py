@@ -3,7 +3,7 @@
 from html import escape
 
 from iowhy.charts import Drawn
-from iowhy.overview import Overview
+from iowhy.commands.overview import Overview
 from iowhy.views.html import charts_html
 from iowhy.views.html.markup import Markup
 from iowhy.views.html.whole_page import whole_page

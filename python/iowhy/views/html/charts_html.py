@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from iowhy.charts import NARROWED, Chart, Drawn
-from iowhy.overview import Overview
+from iowhy.commands.overview import Overview
 from iowhy.relations.rows import Row
 from iowhy.reports import Report
 from iowhy.reports.engine import MOST_BESIDE

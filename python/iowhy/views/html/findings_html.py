@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from iowhy import units
 from iowhy.charts import Drawn
-from iowhy.overview import Overview
+from iowhy.commands.overview import Overview
 from iowhy.recordings.experiments import Tested
 from iowhy.views.html.charts_html import figure
 from iowhy.views.html.markup import Markup, Say, element, joined, lines

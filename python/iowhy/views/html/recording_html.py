@@ -7,8 +7,8 @@ from msgspec import Struct
 
 from iowhy import units
 from iowhy.charts import NARROWED, Drawn
+from iowhy.commands.overview import Overview
 from iowhy.invocation import joined, typed
-from iowhy.overview import Overview
 from iowhy.recordings import Manifest
 from iowhy.reports import Report, find
 from iowhy.views import limits

@@ -236,7 +236,7 @@ def _walks(relations: Relations, reads: str, writes: str) -> dict[str, Walk]:
           FROM syscalls
           WHERE (name IN {reads} OR name IN {writes}) AND bytes > 0 AND {kept}
             AND coalesce(ret, 1) > 0 AND NOT EXISTS (
-              SELECT 1 FROM placeless_files AS f WHERE f.dev = syscalls.dev AND f.ino = syscalls.ino)
+              SELECT 1 FROM nonstorage_files AS f WHERE f.dev = syscalls.dev AND f.ino = syscalls.ino)
         )
         SELECT direction, median(bytes) AS median_bytes, count(*) AS calls, count(before) AS pairs,
           count(*) FILTER (WHERE "offset" <> before) AS jumps FROM c GROUP BY direction

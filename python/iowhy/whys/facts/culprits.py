@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from iowhy.relations import Relations
 
-#: What the relation others_use says of each group.
+#: What the relation competing_load says of each group.
 COLUMNS = "level, container, comm, programs, tgid, processes, load"
 
 
@@ -77,6 +77,6 @@ def most_loading(relations: Relations, resource: str, dev: int) -> Culprit | Non
     """The group with most of the `requests` of a device, or of the `dirty pages` on a disk's filesystems; None where there is none."""
     found = relations.read(
         Culprit,
-        f"SELECT {COLUMNS} FROM others_use WHERE resource = '{resource}' AND dev = {dev} AND place = 1",
+        f"SELECT {COLUMNS} FROM competing_load WHERE resource = '{resource}' AND dev = {dev} AND place = 1",
     )
     return found[0] if found else None

@@ -34,7 +34,7 @@ FROM waited AS w LEFT JOIN by_all AS a ON a.step = w.step
 LEFT JOIN by_thread AS t ON t.step = w.step AND t.tid = w.tid
 """
 
-#: What other rows tell the reason of, where a block is under way (relation locked_for_io).
+#: What other rows tell the reason of, where a block is under way (relation metadata_block_io).
 LOCKED_BLOCK = "metadata_lock"
 
 #: Intervals of sleep alone may be of any length; what is longer than this is one, or no wait for a lock.
@@ -130,7 +130,7 @@ def waited_longest(relations: Relations, reasons: Iterable[str]) -> Waited | Non
 
 
 def _recorded(reasons: frozenset[str]) -> str:
-    """What the rows of such waits were recorded with, by which others are not read (locked_for_io)."""
+    """What the rows of such waits were recorded with, by which others are not read (metadata_block_io)."""
     return f"recorded_reason IN ({_listed(sorted(reasons | {LOCKED_BLOCK}))})"
 
 

@@ -63,7 +63,7 @@ WITH commits AS (
   SELECT dev, ts_ns, dur_ns, flushing_ns, ts_ns + dur_ns AS end_ns, ts_ns + dur_ns - logging_ns AS handed_ns
   FROM journal_commits
   WHERE dur_ns IS NOT NULL AND flushing_ns IS NOT NULL AND logging_ns IS NOT NULL
-    AND dev IN (SELECT dev FROM own_filesystems)
+    AND dev IN (SELECT dev FROM command_filesystems)
 ), done AS (
   SELECT c.dev, c.ts_ns, max(r.complete_ns) AS last_ns
   FROM commits AS c

@@ -171,7 +171,7 @@ FROM m, late, j
 FEW_REQUESTS = 8_000_000
 
 _EACH = """r AS {kept} (
-  SELECT bytes, complete_ns - sent_ns AS service FROM own_requests WHERE dev = {dev} AND {way}
+  SELECT bytes, complete_ns - sent_ns AS service FROM command_data_requests WHERE dev = {dev} AND {way}
 )"""
 
 _OF_FEW = """
@@ -343,7 +343,7 @@ class _Path(Struct, frozen=True):
 
 
 def _others(relations: Relations, dev: int) -> str | None:
-    """Who else used the device most (the relation others_use), with the file that it used most; where no process is known, the file."""
+    """Who else used the device most (the relation competing_load), with the file that it used most; where no process is known, the file."""
     culprit = most_loading(relations, "requests", dev)
     whose = ""
     if culprit is not None:

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from iowhy.recordings import Manifest
-from iowhy.recordings.promised import Mismatch
+from iowhy.recordings.row_counts import Mismatch
 from iowhy.relations import RecordedFacts
 
 

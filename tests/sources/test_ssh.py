@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.sources.elsewhere import unpack
+from iowhy.sources.ssh import unpack
 
 
 def archive(*members: tuple[str, bytes | None], **more: object) -> tarfile.TarFile:

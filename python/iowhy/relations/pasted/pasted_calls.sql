@@ -1,5 +1,5 @@
 -- title: The calls of one name by the time in them, where no thread's time was recorded
--- uses: call_kinds, main.measurements, placeless_files, syscall_totals, syscalls
+-- uses: call_kinds, main.measurements, nonstorage_files, syscall_totals, syscalls
 -- kept: table
 -- Of single calls it is known what they are on, where the tool names it: a pipe, socket or terminal keeps nobody waiting for storage, and
 -- a device that stores nothing costs time in the kernel.
@@ -13,7 +13,7 @@ WITH printed AS (
         'calls' AS origin, s.name AS syscall, sum(s.dur_ns) AS total_ns, CAST(NULL AS BIGINT) AS cpu_ns,
         CASE WHEN p.peer THEN 'idle' WHEN p.dev IS NOT NULL THEN 'kernel' WHEN s.durable THEN 'sync' END AS known
     FROM syscalls s
-    LEFT JOIN placeless_files p ON p.dev = s.dev AND p.ino = s.ino
+    LEFT JOIN nonstorage_files p ON p.dev = s.dev AND p.ino = s.ino
     GROUP BY s.name, known
     UNION ALL
     SELECT 'totals', name, sum(total_ns), sum(cpu_ns), NULL FROM syscall_totals GROUP BY name

@@ -11,8 +11,8 @@ import sqlglot
 
 from iowhy.errors import Problem
 from iowhy.fleet.asking import Question, fleet_result
-from iowhy.fleet.lift import lifted
 from iowhy.fleet.members import LeftOut
+from iowhy.fleet.per_recording import per_recording
 from iowhy.recordings import Recording, open_recording
 from iowhy.reports import Filters, reports, run, run_all
 from iowhy.reports.spark import apart_from_tables
@@ -121,4 +121,4 @@ def test_without_main_a_filtered_table_does_not_stand_for_the_recorded_one() -> 
 )
 def test_what_cannot_be_lifted_is_refused(sql: str, what: str) -> None:
     with pytest.raises(Problem, match=what):
-        lifted(sqlglot.parse_one(sql, read="duckdb"), {"t": True, "u": True})
+        per_recording(sqlglot.parse_one(sql, read="duckdb"), {"t": True, "u": True})

@@ -12,7 +12,7 @@ from iowhy.invocation import IGNORED_VARIABLE, OF_SUDO, own_program
 _HIDDEN = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
-def rise(argv: Sequence[str]) -> None:
+def rerun_as_root(argv: Sequence[str]) -> None:
     """Takes the place of this process with the same through sudo; returns where it is root already.
 
     sudo asks for the password itself, and the command `argv` runs as the user again. Its program is named with its

@@ -27,7 +27,7 @@ FILES = (
 
 
 class Asked(Protocol):
-    """Who can be asked (iowhy.sources.elsewhere.Host); what it answers is said there."""
+    """Who can be asked (iowhy.sources.ssh.Host); what it answers is said there."""
 
     @property
     def name(self) -> str: ...

@@ -1,6 +1,6 @@
 """A question of an agent, answered by a process of its own: it ends when its time is over, and when nobody waits for it any more.
 
-    python -m iowhy.mcp.apart
+    python -m iowhy.mcp.worker
 
 reads a question (a line of JSON: the tool and its words) and writes the answer. It ends at once when its standard input ends.
 """
@@ -14,14 +14,14 @@ from typing import Any
 from iowhy.errors import Problem
 from iowhy.messages import json_text, printable
 
-COMMAND = (sys.executable, "-m", "iowhy.mcp.apart")
+COMMAND = (sys.executable, "-m", "iowhy.mcp.worker")
 
 
 async def answered(tool: str, words: dict[str, Any], within_s: float) -> Any:
     """What a tool of `iowhy.mcp.tools` gives. Raises Problem as it does, and when there is no answer in time."""
     import anyio
 
-    from iowhy.recordings.bounds import remove_left_behind
+    from iowhy.recordings.query_limits import remove_left_behind
 
     asked = json.dumps([tool, words]).encode() + b"\n"
     async with await anyio.open_process(COMMAND, stderr=None) as process:

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from iowhy.errors import Problem
 from iowhy.messages import printable, say
-from iowhy.recordings.bounds import private_folder
+from iowhy.recordings.query_limits import private_folder
 from iowhy.sources import ending, lifeline
 
 #: The words that start ssh, where options of it are needed that ~/.ssh/config does not have.

@@ -101,7 +101,7 @@ def masked_json(value: Any) -> Any:
     return value
 
 
-def kept(text: str) -> str:
+def unmasked(text: str) -> str:
     """With --keep-secrets: as it is."""
     return text
 

@@ -22,7 +22,7 @@ Columns = tuple[tuple[str, str], ...]
 """Names and types of a file's columns."""
 
 
-class Lying(Struct, frozen=True):
+class TableFiles(Struct, frozen=True):
     """The files of one table. `own`: of each file the number of its recording; `shared`: of each file of a pack
     the number of each recording that is asked for, by its number in the pack."""
 
@@ -33,21 +33,21 @@ class Lying(Struct, frozen=True):
         """All of them."""
         return [*self.own, *self.shared]
 
-    def of(self, numbers: Collection[int]) -> "Lying":
+    def of(self, numbers: Collection[int]) -> "TableFiles":
         """Those with rows of some recordings."""
         shared = {
             file: {at: number for at, number in found.items() if number in numbers}
             for file, found in self.shared.items()
         }
-        return Lying(
+        return TableFiles(
             {file: number for file, number in self.own.items() if number in numbers},
             {file: found for file, found in shared.items() if found},
         )
 
 
-def lying(members: Sequence[Member], names: Sequence[str]) -> dict[str, Lying]:
+def table_files(members: Sequence[Member], names: Sequence[str]) -> dict[str, TableFiles]:
     """The files of some tables of the members. Raises Problem for a pack that lacks one."""
-    found = {name: Lying() for name in names}
+    found = {name: TableFiles() for name in names}
     for member in members:
         entry = member.entry
         for name in names:
@@ -60,7 +60,7 @@ def lying(members: Sequence[Member], names: Sequence[str]) -> dict[str, Lying]:
     return found
 
 
-def table_sql(connection: "duckdb.DuckDBPyConnection", table: Table, lies: Lying) -> str:
+def table_sql(connection: "duckdb.DuckDBPyConnection", table: Table, lies: TableFiles) -> str:
     """The rows of a table of all the recordings.
 
     Raises Problem for a file that lacks a column or has one of another type.

@@ -33,7 +33,7 @@ Scope = Mapping[str, bool]
 """By name, whether a definition differs from recording to recording."""
 
 
-def lifted(query: exp.Expression, tables: Scope) -> exp.Expression:
+def per_recording(query: exp.Expression, tables: Scope) -> exp.Expression:
     """The query with the key as its first column, whatever it reads; `tables` are the names that it may read.
 
     Its ORDER BY is within each recording, and recordings are in the order of their numbers. Changes `query`. Raises

@@ -233,6 +233,7 @@ def test_a_stack_that_cannot_be_read_is_counted_and_not_whole(tmp_path: Path) ->
     assert recording.manifest.lost() == 0
 
 
+@pytest.mark.alone  # the machine swaps meanwhile
 def test_a_stack_that_is_swapped_out_is_counted_and_not_whole(tmp_path: Path) -> None:
     """It is left where it is: what is not in memory is not read back for the recorder."""
     run("gcc", "-O2", "-pthread", "-o", str(tmp_path / "swapped"), str(SOURCES / "swapped.c"))

@@ -11,6 +11,7 @@ from machine import ask, filesystem, one, python, record
 #: Times of this command and of the kernel are compared, and a recorder without a CPU loses events.
 pytestmark = [
     pytest.mark.usefixtures("live", "before_others"),
+    pytest.mark.alone,
     pytest.mark.disturbed_by("cpu", "disk"),
 ]
 

@@ -1,7 +1,7 @@
 """What pages say to type is typed as it stands, in a shell: all that records, experiments or stages.
 
 What only reads is typed in tests/docs/test_commands_run.py; the few that no test types, with the reasons, are in
-tests/docs/typed.py. Lines that differ in names alone are typed once. Two are typed at a time: asserted is how each ends.
+tests/docs/typed.py. Lines that differ in names alone are typed once. Four are typed at a time: asserted is how each ends.
 """
 
 import json
@@ -50,9 +50,9 @@ def ended(
         yield {}
         return
     folder = tmp_path_factory.mktemp("typed")
-    with readers_machine(folder) as machine, ThreadPoolExecutor(2) as two:
+    with readers_machine(folder) as machine, ThreadPoolExecutor(4) as four:
         yield {
-            one: two.submit(type_in, one, machine, folder / f"{number}")
+            one: four.submit(type_in, one, machine, folder / f"{number}")
             for number, one in enumerate(LINES)
         }
 

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,11 +17,14 @@ from iowhy.recordings.check import check_recording
 from iowhy.sources.live import RECORDER, program
 from iowhy.whys.verdict import judge
 from machine import python, run
+from running_agent import within
 
 pytestmark = pytest.mark.usefixtures("live")
 
 #: Far longer than all deadlines together: what takes so long hangs.
 HANGS_S = 60
+#: So long it is recorded: shorter runs are not judged.
+SECONDS = 1.5
 #: Reads from the mount, has its server fall silent, says so, and reads on.
 READS = """
 import os, signal, sys, time
@@ -68,13 +71,14 @@ def reading(mount: Path, server: int, code: str) -> Iterator[int]:
             reader.kill()
 
 
-def recorded(words: list[str | Path], out: Path, *, until: Callable[[], None] | None) -> Recording:
-    """Records by these words; `until`: waited for, and then Ctrl-C is pressed."""
+def recorded(words: list[str | Path], out: Path, *, interrupted: bool) -> Recording:
+    """Records by these words; `interrupted`: until Ctrl-C is pressed."""
     argv = [program(RECORDER), words[0], "-o", out, *words[1:]]
     with subprocess.Popen(argv, process_group=0, stdout=subprocess.PIPE) as recorder:
         try:
-            if until is not None:
-                until()
+            if interrupted:
+                within(HANGS_S, lambda: _begun(out))
+                time.sleep(SECONDS)
                 os.killpg(recorder.pid, signal.SIGINT)
             recorder.wait(HANGS_S)
         except BaseException:
@@ -84,6 +88,11 @@ def recorded(words: list[str | Path], out: Path, *, until: Callable[[], None] | 
     assert recording.manifest.complete
     assert all(one.ok for one in check_recording(recording))
     return recording
+
+
+def _begun(out: Path) -> bool:
+    manifest = out / "manifest.json"
+    return manifest.exists() and json.loads(manifest.read_text())["command"]["start_ns"] is not None
 
 
 def named(recording: Recording, mount: Path) -> bool:
@@ -98,7 +107,7 @@ def test_a_command_that_waits_for_it_is_left_at_ctrl_c(
     mount, server = silenced
     argv = python(READ, mount, str(server))
     out = tmp_path / "a.iowhy"
-    recording = recorded(["run", "--stacks", "--", *argv], out, until=lambda: time.sleep(4))
+    recording = recorded(["run", "--stacks", "--", *argv], out, interrupted=True)
     assert named(recording, mount)
     assert recording.ran("extents")
     first = judge(recording).findings[0]
@@ -113,10 +122,14 @@ def test_who_waits_for_it_already_is_seen_to(
 ) -> None:
     """Attached to, in a call that began before and never ends."""
     mount, server = silenced
-    until = (lambda: time.sleep(3)) if interrupted else None
     with reading(mount, server, code) as pid:
-        words = ["attach", "--pid", str(pid), *([] if interrupted else ["--duration", "3"])]
-        recording = recorded(words, tmp_path / "a.iowhy", until=until)
+        words = [
+            "attach",
+            "--pid",
+            str(pid),
+            *([] if interrupted else ["--duration", str(SECONDS)]),
+        ]
+        recording = recorded(words, tmp_path / "a.iowhy", interrupted=interrupted)
     assert named(recording, mount)
     first = judge(recording).findings[0]
     assert first.cause == "fuse-daemon"
@@ -128,10 +141,9 @@ def test_a_machine_on_which_it_is_mounted_is_recorded(
     tmp_path: Path, silenced: tuple[Path, int], interrupted: bool
 ) -> None:
     mount, server = silenced
-    until = (lambda: time.sleep(3)) if interrupted else None
     with reading(mount, server, READ):
-        words = ["machine", *([] if interrupted else ["--duration", "3"])]
-        recording = recorded(words, tmp_path / "a.iowhy", until=until)
+        words = ["machine", *([] if interrupted else ["--duration", str(SECONDS)])]
+        recording = recorded(words, tmp_path / "a.iowhy", interrupted=interrupted)
     assert named(recording, mount)
     # Whatever else the machine does: this is what never ends.
     first = judge(recording).findings[0]
@@ -143,7 +155,7 @@ def test_a_frozen_command_is_left_at_ctrl_c(tmp_path: Path) -> None:
     out = tmp_path / "a.iowhy"
     argv = ["sh", "-c", "echo $$ > $1; kill -STOP $$", "sh", tmp_path / "pid"]
     try:
-        recording = recorded(["run", "--", *argv], out, until=lambda: time.sleep(1))
+        recording = recorded(["run", "--", *argv], out, interrupted=True)
     finally:
         os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
     assert recording.manifest.command.exit_status is None

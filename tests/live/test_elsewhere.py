@@ -104,11 +104,11 @@ def test_what_a_killed_iowhy_left_there_is_named(tmp_path: Path, ssh: str) -> No
     here = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "IOWHY_SSH": ssh}
     words = [sys.executable, "-m", "iowhy", "run", "-q", "--on", HOST, "--", "sleep", "3"]
     with subprocess.Popen(words, cwd=tmp_path, env=here, stderr=subprocess.DEVNULL) as killed:
-        left = _within(20, lambda: list(far(tmp_path).glob("iowhy.??????/sleep.iowhy")))
+        left = _within(60, lambda: list(far(tmp_path).glob("iowhy.??????/sleep.iowhy")))
         killed.kill()
     manifest = left[0] / "manifest.json"
     try:
-        _within(20, lambda: json.loads(manifest.read_text())["complete"])
+        _within(60, lambda: json.loads(manifest.read_text())["complete"])
         later = iowhy(tmp_path, ssh, "-q", "-o", "later.iowhy", "--", "true")
         assert later.returncode == 0 and "never fetched" not in later.stderr
         os.utime(manifest, (0, 0))
@@ -129,11 +129,11 @@ def test_a_recorder_there_ends_with_who_started_it_here(
     name = f"held-{os.getpid()}.iowhy"
     typed = [sys.executable, "-m", "iowhy", "run", "-q", "--on", HOST, "-o", name, *words]
     with subprocess.Popen(typed, cwd=tmp_path, env=here, stderr=subprocess.PIPE) as front:
-        (left,) = _within(30, lambda: list(far(tmp_path).glob(f"iowhy.??????/{name}")))
+        (left,) = _within(60, lambda: list(far(tmp_path).glob(f"iowhy.??????/{name}")))
         manifest = left / "manifest.json"
         try:
             _within(
-                30, lambda: (manifest.exists() and not words[1:]) or "sleep" in _comms(tmp_path)
+                60, lambda: (manifest.exists() and not words[1:]) or "sleep" in _comms(tmp_path)
             )
             if lost:
                 for pid in children_of(server(tmp_path)):
@@ -142,10 +142,10 @@ def test_a_recorder_there_ends_with_who_started_it_here(
                 front.kill()
             front.communicate(timeout=60)
             kept = tmp_path / name if lost else left
-            _within(30, lambda: json.loads((kept / "manifest.json").read_text())["complete"])
+            _within(60, lambda: json.loads((kept / "manifest.json").read_text())["complete"])
             made = open_recording(kept).manifest
             # Nobody may reap it once its parent, the server, is gone.
-            _within(30, lambda: process.is_zombie(made.recorder.pid))
+            _within(60, lambda: process.is_zombie(made.recorder.pid))
             assert made.command.signal == (signal.SIGINT if words[1:] else None)
             assert lost is not left.exists()
         finally:

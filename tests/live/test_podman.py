@@ -96,7 +96,7 @@ def end(recorder: subprocess.Popen[bytes], folder: Path, *names: str) -> None:
     for name in names:
         (folder / name / "go").touch()
     for name in names:
-        for _ in range(400):
+        for _ in range(1200):
             found = folder / name / "z"
             if found.exists() and found.stat().st_size == BLOCK * BLOCKS:
                 break

@@ -94,7 +94,7 @@ def content(work):
 
 def settled(child, work):
     """What is left once the kernel has taken away the dead (a moment, not a wait for work)."""
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while (left := left_by(child, work)) and time.monotonic() < end:
         time.sleep(0.05)
     return left

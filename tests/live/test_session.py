@@ -191,28 +191,6 @@ def test_a_killed_recorder_leaves_a_recording_that_opens_and_no_programs(tmp_pat
     _wait_for(lambda: not programs & programs_loaded())
 
 
-def test_a_full_disk_is_told_and_what_was_kept_opens(tmp_path: Path) -> None:
-    small = tmp_path / "small"
-    small.mkdir()
-    run("mount", "-t", "tmpfs", "-o", "size=300k", "tmpfs", str(small))
-    try:
-        code = "import os\nfor n in range(400_000): os.lseek(0, n, 0) if n % 7 else os.read(0, 0)"
-        done = subprocess.run(
-            [program(RECORDER), "run", "-o", small / "a.iowhy", "--", *python(code)],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        filled = "space" in done.stderr
-        if filled:
-            assert "a.iowhy" in done.stderr and "Traceback" not in done.stderr
-        good(small / "a.iowhy")
-    finally:
-        run("umount", str(small))
-
-
 def test_two_recordings_at_once_do_not_mix(tmp_path: Path) -> None:
     code = "import os, sys\nfor _ in range(int(sys.argv[1])): os.stat('/')\nimport time; time.sleep(0.5)"
     first, second = (

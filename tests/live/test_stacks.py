@@ -30,8 +30,10 @@ MADE = {
     "no PIE": ["-O2", "-no-pie"],
     "inlined": ["-O3", "-DPATH=static inline __attribute__((always_inline))"],
 }
-#: In what its paths run.
-HOW = ("threads", "deep", "library", "processes", "short", "pool")
+#: Of these only calls, beside perf: test_stacks_and_perf.py. Ticks in them are as in the others.
+CALLS_ALONE = ("static PIE", "no PIE")
+#: In what its paths run; in a library that is loaded: test_stacks_and_perf.py.
+HOW = ("threads", "deep", "processes", "short", "pool")
 #: Other languages: what makes the program. Go and Rust keep frame pointers, or have unwind tables, as their compilers choose.
 LANGUAGES = {
     "C++": ["g++", "-O2", "-g", "-o", "paths", str(SOURCES / "paths.cpp")],
@@ -91,13 +93,11 @@ def _folder(tmp_path: Path, *, interleaved: bool) -> Iterator[Path]:
 
 def _recorded(made: list[str], how: str, tmp_path: Path) -> tuple[Recording, list[list[str]]]:
     """The recording, and what the program says of its paths: name, time in fsync and on a CPU."""
-    program, library = tmp_path / "paths", tmp_path / "library.so"
+    program = tmp_path / "paths"
     run("gcc", "-g", "-pthread", *made, "-o", str(program), str(SOURCE))
-    if how == "library":
-        run("gcc", "-g", "-shared", "-fPIC", "-DLIBRARY", *made, "-o", str(library), str(SOURCE))
     said = tmp_path / "said"
     with _folder(tmp_path, interleaved=how == "pool") as folder:
-        words = [program, folder / "file", how, tmp_path / "sums", library, UNIT_MS]
+        words = [program, folder / "file", how, tmp_path / "sums", "none", UNIT_MS]
         shell = ["sh", "-c", '"$0" "$@" > said', *map(str, words)]
         recording = record(shell, tmp_path / "r.iowhy", "--stacks", cwd=tmp_path)
     # On a busy machine the recorder's own time for names can be too short to read the lines, which say what is inlined.
@@ -124,7 +124,7 @@ def _holds(recording: Recording, said: list[list[str]], *, computes: bool = True
     assert recording.manifest.lost() == 0
 
 
-@pytest.mark.parametrize("made", MADE)
+@pytest.mark.parametrize("made", [name for name in MADE if name not in CALLS_ALONE])
 def test_each_path_gets_its_time_however_it_was_compiled(made: str, tmp_path: Path) -> None:
     _holds(*_recorded(MADE[made], "direct", tmp_path))
 

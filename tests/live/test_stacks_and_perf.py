@@ -16,7 +16,7 @@ from disturbances import Disturbed
 from iowhy.recordings import Recording
 from iowhy.sources.later_names import symbolize
 from machine import ask, filesystem, record, run
-from test_stacks import LANGUAGES, MADE, SOURCE, UNIT_MS
+from test_stacks import LANGUAGES, MADE, SOURCE, UNIT_MS, WHOLE
 
 pytestmark = pytest.mark.usefixtures("live")
 
@@ -163,6 +163,8 @@ def _of_iowhy(recording: Recording, inlined: bool) -> dict[str, Paths]:
     kinds: dict[str, Paths] = {"call": Counter(), "cpu": Counter()}
     for kind, functions, weight in ask(recording, SAMPLED, inlined):
         kinds[str(kind)][_own(functions)] += int(str(weight))
+    ((whole, samples),) = ask(recording, WHOLE)
+    assert samples > 100 and whole >= 0.95 * samples
     assert recording.manifest.lost() == 0
     return kinds
 

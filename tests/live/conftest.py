@@ -20,15 +20,18 @@ from iowhy.sources.live import RECORDER, program
 # Through sudo too, tests are root's own: a recorder that is called without iowhy would run commands as the user behind it.
 os.environ.pop("SUDO_UID", None)
 
-#: Tests that ran again, each with what disturbed them.
-AGAIN = pytest.StashKey[list[str]]()
+#: The property of a report under which it says that its test ran again, and what had disturbed it.
+AGAIN = "ran again"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.stash[AGAIN] = []
     kinds = ", ".join(disturbances.KINDS)
     config.addinivalue_line(
         "markers", f"disturbed_by(*kinds): the only work of others that can make it fail ({kinds})"
+    )
+    config.addinivalue_line(
+        "markers",
+        "alone: sets or counts what is of the whole machine, or compares CPU times: no test runs beside it (`make test`)",
     )
 
 
@@ -37,6 +40,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     marker = item.get_closest_marker("disturbed_by")
     kinds = marker.args if marker is not None else disturbances.KINDS
     assert set(kinds) <= set(disturbances.KINDS), (item.nodeid, kinds)
+    again: list[tuple[str, object]] = []
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     for attempt in range(1, disturbances.TRIES + 1):
         before = disturbances.read()
@@ -52,19 +56,21 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
         failed.sections.append((f"what disturbed try {attempt}", noted))
         if not disturbed or attempt == disturbances.TRIES:
             break
-        item.config.stash[AGAIN].append(f"{item.nodeid}, try {attempt}: {noted}")
+        again.append((AGAIN, f"{item.nodeid}, try {attempt}: {noted}"))
+    reports[-1].user_properties += again
     for report in reports:
         item.ihook.pytest_runtest_logreport(report=report)
     item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
     return True
 
 
-def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, config: pytest.Config
-) -> None:
-    if config.stash[AGAIN]:
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    reports = [one for several in terminalreporter.stats.values() for one in several]
+    properties = [two for one in reports for two in getattr(one, "user_properties", ())]
+    again = [line for name, line in properties if name == AGAIN]
+    if again:
         terminalreporter.section("disturbed by others, and run again")
-        for line in config.stash[AGAIN]:
+        for line in again:
             terminalreporter.line(line)
 
 

@@ -22,7 +22,13 @@ StrictModes no
 UsePAM no
 PermitRootLogin yes
 PasswordAuthentication no
+SetEnv TMPDIR={far}
 """
+
+
+def far(folder: Path) -> Path:
+    """Where the server whose files are in the folder keeps what is recorded there."""
+    return folder / "far"
 
 
 def server(folder: Path) -> int:
@@ -50,7 +56,8 @@ def ssh_to_here(folder: Path) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    (folder / "sshd").write_text(_CONFIGURATION.format(port=port, folder=folder))
+    far(folder).mkdir()
+    (folder / "sshd").write_text(_CONFIGURATION.format(port=port, folder=folder, far=far(folder)))
     Path("/run/sshd").mkdir(exist_ok=True)
     sshd = shutil.which("sshd", path="/usr/sbin:/usr/bin")
     assert sshd is not None, "tools/setup test installs openssh-server"

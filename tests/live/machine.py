@@ -215,6 +215,14 @@ def counters(line: str) -> dict[str, int]:
     }
 
 
+def control_groups(prefix: str) -> set[Path]:
+    """Those whose name begins with it; others' come and go meanwhile."""
+    folders = os.walk("/sys/fs/cgroup")
+    return {
+        Path(at) / name for at, names, _ in folders for name in names if name.startswith(prefix)
+    }
+
+
 def run(*argv: str) -> str:
     """Run a command that must succeed; its output."""
     done = subprocess.run(argv, input="", capture_output=True, text=True, timeout=120, check=False)

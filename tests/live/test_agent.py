@@ -28,7 +28,7 @@ def test_a_trigger_records_fully_and_is_judged_and_the_next_one_is_bounded(tmp_p
         within(120, lambda: re.search(r"trigger [a-z-]+: .*kept in", log.read_text()))
         assert command("agent", "trigger", root).returncode == 0
         within(
-            30, lambda: "not recorded: its last recording was a short time ago" in log.read_text()
+            60, lambda: "not recorded: its last recording was a short time ago" in log.read_text()
         )
         second = command("agent", "run", "-c", root.with_suffix(".toml"))
         assert second.returncode == 2 and "another agent works here" in second.stderr

@@ -45,7 +45,7 @@ def service(name: str, code: str, place: Path) -> Iterator[int]:
     finally:
         subprocess.run(["kill", "-9", "--", f"-{work.pid}"], check=True)
         work.wait()
-        within(30, lambda: not (group / "cgroup.procs").read_text())
+        within(60, lambda: not (group / "cgroup.procs").read_text())
         group.rmdir()
 
 

@@ -69,14 +69,14 @@ def test_boards_and_alerts_ask_for_what_prometheus_finds(
         within(120, lambda: rows(server, "sum(iowhy_verdicts_total) > 0"))
         for query in ("iowhy_page_cache_bytes_total", "iowhy_latency_seconds_count"):
             subprocess.run(["sh", "-c", work], check=True, capture_output=True)
-            within(30, lambda query=query: rows(server, f"rate({query}[1m]) > 0"))
+            within(60, lambda query=query: rows(server, f"rate({query}[1m]) > 0"))
         asked = list(queries())
         lacking = {query for query in asked if not rows(server, query)}
         rules = [rule for group in ask(server, "rules")["groups"] for rule in group["rules"]]
         assert [rule["lastError"] for rule in rules if rule["health"] != "ok"] == []
         assert len(rules) == len(re.findall("alert:", shipped.text("alerts")))
         # A recording that was started is seen by its rule.
-        within(30, lambda: rows(server, 'ALERTS{alertname="IowhyTriggered", alertstate="firing"}'))
+        within(60, lambda: rows(server, 'ALERTS{alertname="IowhyTriggered", alertstate="firing"}'))
         scraped = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10).read()
         linted = subprocess.run(
             [BIN / "promtool", "check", "metrics"], input=scraped, capture_output=True, check=False

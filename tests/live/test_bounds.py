@@ -11,6 +11,7 @@ from machine import one, record, run, work
 #: Rows wait in memory for a disk that others keep busy, and are lost when the recorder gets no CPU.
 pytestmark = [
     pytest.mark.usefixtures("live", "before_others"),
+    pytest.mark.alone,
     pytest.mark.disturbed_by("cpu", "disk"),
 ]
 

@@ -50,7 +50,7 @@ def running(folder: Path, name: str) -> Iterator[None]:
         ["runc", "run", "-b", folder, name], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     ) as container:
         try:
-            for _ in range(400):
+            for _ in range(1200):
                 state = subprocess.run(["runc", "state", name], capture_output=True, check=False)
                 if state.returncode == 0 and json.loads(state.stdout)["status"] == "running":
                     break
@@ -64,7 +64,7 @@ def running(folder: Path, name: str) -> Iterator[None]:
 def watched(out: Path, *options: str, target: str = "group") -> subprocess.Popen[bytes]:
     """The recorder, once it takes records."""
     recorder = subprocess.Popen([program(RECORDER), target, "-o", out, *options])
-    for _ in range(400):
+    for _ in range(1200):
         manifest = out / "manifest.json"
         if manifest.exists() and json.loads(manifest.read_text())["command"]["start_ns"]:
             break

@@ -225,9 +225,25 @@ def test_a_recording_ends_after_its_time_and_the_command_runs_on(tmp_path: Path)
 
 
 def test_a_recording_ends_at_its_size(tmp_path: Path) -> None:
-    code = "import os, time\nend = time.time() + 8\nwhile time.time() < end: os.stat('/')"
-    status, said = ends_early(tmp_path, "--max-size", "4KiB", code=code)
-    assert status == 0 and "has reached its 4096 bytes (--max-size)" in said
+    # Until somebody has read that the recording has ended.
+    code = f"import os\nwhile not os.path.exists({str(tmp_path / 'said')!r}): os.stat('/')"
+    words = [
+        "run",
+        "-o",
+        tmp_path / "a.iowhy",
+        "--max-size",
+        "4KiB",
+        "--",
+        sys.executable,
+        "-c",
+        code,
+    ]
+    with subprocess.Popen([*IOWHY, *words], stderr=subprocess.PIPE, text=True) as child:
+        assert child.stderr is not None
+        assert "has reached its 4096 bytes (--max-size)" in child.stderr.readline()
+        (tmp_path / "said").touch()
+        child.stderr.read()
+    assert child.returncode == 0
     assert made(tmp_path).manifest.complete
 
 

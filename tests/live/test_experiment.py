@@ -25,6 +25,7 @@ from iowhy.lab.scenarios import scenario
 from iowhy.lab.stage import Choice, stage
 from iowhy.sources.live import program
 from iowhy.undo import Undo
+from machine import control_groups
 
 
 @pytest.fixture
@@ -197,10 +198,10 @@ def test_a_mount_option_is_changed_and_put_back(disk):
 
 def test_a_lever_that_fails_half_way_leaves_nothing(scratch, monkeypatch):
     monkeypatch.setattr("iowhy.experiments.levers.cpu_quota.PERIOD_US", 10_000_000)
-    before = set(Path("/sys/fs/cgroup").rglob(f"iowhy-{os.getpid()}-*"))
+    before = control_groups(f"iowhy-{os.getpid()}-")
     with pytest.raises(Problem, match="cpu"):
         run(scratch, ("true",), "cpu-quota")
-    assert set(Path("/sys/fs/cgroup").rglob(f"iowhy-{os.getpid()}-*")) == before
+    assert control_groups(f"iowhy-{os.getpid()}-") == before
     assert list((scratch / "state").iterdir()) == []
 
 

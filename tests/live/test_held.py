@@ -137,14 +137,14 @@ def test_a_recorder_ends_with_who_started_it(tmp_path: Path, mark: str, name: st
             return terminal.shows(shown) and begun and (runs.exists() or "runs" not in str(words))
 
         try:
-            within(30, under_way)
+            within(60, under_way)
             assert recorders(mark)
             if way == CLOSED:
                 os.close(terminal.main)
             else:
                 terminal.program.send_signal(way)
-            terminal.program.wait(30)
-            within(20, lambda: not recorders(mark))
+            terminal.program.wait(60)
+            within(60, lambda: not recorders(mark))
         finally:
             watched.kill()
     (folder,) = tmp_path.glob("*.iowhy")

@@ -12,6 +12,7 @@ from machine import ask, python, record
 #: CPU times of two runs are compared.
 pytestmark = [
     pytest.mark.usefixtures("live", "before_others"),
+    pytest.mark.alone,
     pytest.mark.disturbed_by("cpu"),
 ]
 

@@ -35,8 +35,16 @@ def podman(*words: str | Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """busybox and nothing else."""
+def image(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    why_no_recording: str | None,
+) -> Iterator[str]:
+    """busybox and nothing else, once Podman has run it."""
+    if why_no_recording is not None:
+        cannot_run(request, why_no_recording)
+    if shutil.which("podman") is None:
+        cannot_run(request, "podman is missing (tools/setup test)")
     root = tmp_path_factory.mktemp("image")
     (root / "bin").mkdir()
     (root / "data").mkdir()
@@ -47,20 +55,19 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         (root / "bin" / applet).symlink_to("busybox")
     subprocess.run(["tar", "-C", root, "-cf", root.with_suffix(".tar"), "."], check=True)
     podman("import", root.with_suffix(".tar"), IMAGE)
-    yield IMAGE
-    podman("image", "rm", "-f", IMAGE)
+    try:
+        tried = [*PODMAN, "run", "--rm", *LIMITS, IMAGE, "sh", "-c", "exit 0"]
+        done = subprocess.run(tried, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            cannot_run(request, f"Podman runs nothing: {done.stderr}")
+        yield IMAGE
+    finally:
+        podman("image", "rm", "-f", IMAGE)
 
 
 @pytest.fixture
-def start(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Run]:
+def start(image: str, tmp_path: Path) -> Iterator[Run]:
     """Starts a container of this name, whose /data is a folder of this name; all are removed afterwards."""
-    if shutil.which("podman") is None:
-        cannot_run(request, "podman is missing (tools/setup test)")
-    image = request.getfixturevalue("image")
-    tried = [*PODMAN, "run", "--rm", *LIMITS, image, "sh", "-c", "exit 0"]
-    done = subprocess.run(tried, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        cannot_run(request, f"Podman runs nothing: {done.stderr}")
     names: list[str] = []
 
     def run(name: str, script: str = WAITS, *options: str) -> str:
@@ -96,7 +103,7 @@ def end(recorder: subprocess.Popen[bytes], folder: Path, *names: str) -> None:
     for name in names:
         (folder / name / "go").touch()
     for name in names:
-        for _ in range(400):
+        for _ in range(1200):
             found = folder / name / "z"
             if found.exists() and found.stat().st_size == BLOCK * BLOCKS:
                 break

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from iowhy.recordings import Recording
 from iowhy.reports import run
 from machine import ask, counters, disk_number, filesystem, one, python, record
 
@@ -44,13 +45,14 @@ counters()
 
 
 @pytest.mark.parametrize("kind", ["ext4", "xfs", "btrfs"])
-def test_counts_and_bytes_are_those_of_diskstats(tmp_path: Path, kind: str) -> None:
+def test_requests_are_those_of_diskstats_in_order_and_named(tmp_path: Path, kind: str) -> None:
     answers = tmp_path / "counters"
     with filesystem(kind, tmp_path) as scratch:
         recording = record(
             python(BETWEEN_COUNTERS, scratch.mount, scratch.disk, answers), tmp_path / "a.iowhy"
         )
         disk = disk_number(scratch.disk)
+        files = {path.stat().st_ino for path in scratch.mount.glob("[0-9]*")}
     (start, before), (end, after) = (
         (int(at), counters(line))
         for at, line in (line.split(maxsplit=1) for line in answers.read_text().splitlines())
@@ -76,68 +78,50 @@ def test_counts_and_bytes_are_those_of_diskstats(tmp_path: Path, kind: str) -> N
         row for row in run(recording, "devices").to_pylist() if row["device"] == scratch.disk
     )
     assert (told["reads"], told["writes"], told["flushes"]) == (counted[0], counted[2], counted[6])
+    _go_through_their_states_in_order(recording, disk)
+    if kind != "btrfs":
+        _name_their_file_or_kind(recording, disk, files)
+    assert _flushes(recording, disk) >= 20
 
 
-def test_a_request_goes_through_its_states_in_order(tmp_path: Path) -> None:
-    with filesystem("ext4", tmp_path) as scratch:
+def _go_through_their_states_in_order(recording: Recording, disk: int) -> None:
+    assert one(recording, "SELECT count(*) FROM block_requests") > 20  # type: ignore[operator]
+    wrong = (
+        "SELECT count(*) FROM block_requests WHERE queue_ns > issue_ns OR issue_ns > complete_ns"
+    )
+    assert one(recording, wrong) == 0
+    # Others' disks may fail; this one does not.
+    errors = "SELECT count(*) FROM block_requests WHERE error <> 0 AND dev = ?"
+    assert one(recording, errors, disk) == 0
+
+
+def _name_their_file_or_kind(recording: Recording, disk: int, files: set[int]) -> None:
+    by_kind = "SELECT owner_kind, count(*) FROM block_requests WHERE dev = ? GROUP BY 1"
+    kinds = dict(ask(recording, by_kind, disk))
+    assert kinds.get("unknown", 0) == 0, kinds
+    assert kinds["journal"] >= 20, kinds  # type: ignore[operator]  # each fsync of a new file commits
+    owners = ask(
+        recording,
+        "SELECT owner_ino, sum(bytes) FROM block_requests"
+        " WHERE dev = ? AND op = 'write' AND owner_kind = 'data' GROUP BY 1",
+        disk,
+    )
+    assert len(files) == 20
+    assert {ino: size for ino, size in owners if ino in files} == dict.fromkeys(files, 102_400)
+
+
+def _flushes(recording: Recording, disk: int) -> int:
+    counted = one(
+        recording,
+        "SELECT count(*) FROM block_requests WHERE dev = ?"
+        " AND (op = 'flush' OR list_contains(flags, 'preflush'))",
+        disk,
+    )
+    return int(str(counted))
+
+
+@pytest.mark.parametrize(("kind", "option"), [("ext4", "barrier=0"), ("btrfs", "nobarrier")])
+def test_without_barriers_there_are_no_flushes(tmp_path: Path, kind: str, option: str) -> None:
+    with filesystem(kind, tmp_path, options=f"noatime,{option}") as scratch:
         recording = record(python(MIXED, scratch.mount), tmp_path / "a.iowhy")
-        assert one(recording, "SELECT count(*) FROM block_requests") > 20
-        assert (
-            one(
-                recording,
-                "SELECT count(*) FROM block_requests WHERE queue_ns > issue_ns OR issue_ns > complete_ns",
-            )
-            == 0
-        )
-        # Others' disks may fail; this one does not.
-        errors = "SELECT count(*) FROM block_requests WHERE error <> 0 AND dev = ?"
-        assert one(recording, errors, disk_number(scratch.disk)) == 0
-
-
-def test_every_data_request_names_its_file_and_the_rest_its_kind(tmp_path: Path) -> None:
-    for kind in ("ext4", "xfs"):
-        with filesystem(kind, tmp_path) as scratch:
-            recording = record(python(MIXED, scratch.mount), tmp_path / f"{kind}.iowhy")
-            disk = disk_number(scratch.disk)
-            kinds = dict(
-                ask(
-                    recording,
-                    "SELECT owner_kind, count(*) FROM block_requests WHERE dev = ? GROUP BY 1",
-                    disk,
-                )
-            )
-            assert kinds.get("unknown", 0) == 0, kinds
-            assert kinds["journal"] >= 20, kinds  # each fsync of a new file commits
-            owners = ask(
-                recording,
-                "SELECT owner_ino, sum(bytes) FROM block_requests"
-                " WHERE dev = ? AND op = 'write' AND owner_kind = 'data' GROUP BY 1",
-                disk,
-            )
-            expected = {p.stat().st_ino: 102_400 for p in scratch.mount.glob("[0-9]*")}
-            assert {ino: size for ino, size in owners if ino in expected} == expected, kind
-
-
-@pytest.mark.parametrize(
-    ("kind", "options", "flushes"),
-    [
-        ("ext4", "barrier=1", True),
-        ("ext4", "barrier=0", False),
-        ("btrfs", "barrier", True),
-        ("btrfs", "nobarrier", False),
-        ("xfs", "noatime", True),  # has no such option since Linux 4.19
-    ],
-)
-def test_barriers_show_flushes_and_nobarrier_none(
-    tmp_path: Path, kind: str, options: str, flushes: bool
-) -> None:
-    with filesystem(kind, tmp_path, options=f"noatime,{options}") as scratch:
-        recording = record(python(MIXED, scratch.mount), tmp_path / "a.iowhy")
-        counted = one(
-            recording,
-            "SELECT count(*) FROM block_requests WHERE dev = ?"
-            " AND (op = 'flush' OR list_contains(flags, 'preflush'))",
-            disk_number(scratch.disk),
-        )
-    assert isinstance(counted, int)
-    assert (counted >= 20) if flushes else (counted == 0)
+        assert _flushes(recording, disk_number(scratch.disk)) == 0

@@ -42,15 +42,18 @@ def _rings_of(recording: Recording) -> dict[object, object]:
     return {tid: ring for tid, _, ring, _ in rows}
 
 
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("rings") / "rings"
+    source = Path(__file__).with_name("rings.c")
+    run("gcc", "-D_GNU_SOURCE", "-O1", "-o", str(made), str(source), "-lpthread")
+    return made
+
+
 def _recorded(
-    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+    program: Path, kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> tuple[Recording, list[tuple[object, ...]]]:
     """A recording of the program that does `kind`, and how many of its reads went through which ring."""
-    program = tmp_path / "rings"
-    run(
-        "gcc", "-D_GNU_SOURCE", "-O1", "-o", str(program), str(Path(__file__).parent / "rings.c"),
-        "-lpthread",
-    )  # fmt: skip
     with filesystem("ext4", tmp_path) as scratch:
         file = scratch.mount / "file"
         file.write_bytes(bytes(READS * 4096))
@@ -71,9 +74,9 @@ def _recorded(
 
 @pytest.mark.parametrize("kind", ["uring", "registered", "polled", "worker", "libaio"])
 def test_an_idle_ring_beside_a_busy_one_waits_for_no_storage(
-    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+    kind: str, program: Path, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    recording, through = _recorded(kind, tmp_path, request)
+    recording, through = _recorded(program, kind, tmp_path, request)
     rings = _rings_of(recording)
     (main,) = (tid for (tid,) in ask(recording, "SELECT tid FROM threads WHERE tid = tgid"))
     busy = rings.pop(main)
@@ -91,14 +94,14 @@ def test_an_idle_ring_beside_a_busy_one_waits_for_no_storage(
     [f"uring-{way}" for way in WAYS] + [f"libaio-{way}" for way in WAYS if way != "itself"],
 )
 def test_who_waits_to_be_told_waits_for_the_ring_that_tells(
-    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+    kind: str, program: Path, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     """By an eventfd or an epoll; a thread whose eventfd belongs to a ring that nobody uses is idle in the same call."""
     calls = WAYS[kind.partition("-")[2]]
     for number in range(3):
         folder = tmp_path / str(number)
         folder.mkdir()
-        recording, through = _recorded(kind, folder, request)
+        recording, through = _recorded(program, kind, folder, request)
         # A device in memory may have answered each read before it is waited for: that run says nothing of waiting.
         ((slept,),) = ask(
             recording,

@@ -260,7 +260,7 @@ def recorded(
         recorder = watched(tmp_path / "r.iowhy", *asked)
         (tmp_path / name / "go").touch()
         written = tmp_path / name / "z"
-        for _ in range(400):
+        for _ in range(1200):
             if written.exists() and written.stat().st_size == BLOCK * BLOCKS:
                 break
             time.sleep(0.05)

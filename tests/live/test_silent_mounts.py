@@ -7,21 +7,25 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
+from iowhy import proc_stat
 from iowhy.recordings import Recording, open_recording
 from iowhy.recordings.check import check_recording
 from iowhy.sources.live import RECORDER, program
 from iowhy.whys.verdict import judge
 from machine import python, run
+from running_agent import within
 
 pytestmark = pytest.mark.usefixtures("live")
 
 #: Far longer than all deadlines together: what takes so long hangs.
 HANGS_S = 60
+#: So long it is recorded: shorter runs are not judged.
+SECONDS = 1.5
 #: Reads from the mount, has its server fall silent, says so, and reads on.
 READS = """
 import os, signal, sys, time
@@ -68,13 +72,14 @@ def reading(mount: Path, server: int, code: str) -> Iterator[int]:
             reader.kill()
 
 
-def recorded(words: list[str | Path], out: Path, *, until: Callable[[], None] | None) -> Recording:
-    """Records by these words; `until`: waited for, and then Ctrl-C is pressed."""
+def recorded(words: list[str | Path], out: Path, *, once: Callable[[], object] | None) -> Recording:
+    """Records by these words; `once` that holds, Ctrl-C is pressed after a while."""
     argv = [program(RECORDER), words[0], "-o", out, *words[1:]]
     with subprocess.Popen(argv, process_group=0, stdout=subprocess.PIPE) as recorder:
         try:
-            if until is not None:
-                until()
+            if once is not None:
+                within(HANGS_S, once)
+                time.sleep(SECONDS)
                 os.killpg(recorder.pid, signal.SIGINT)
             recorder.wait(HANGS_S)
         except BaseException:
@@ -84,6 +89,12 @@ def recorded(words: list[str | Path], out: Path, *, until: Callable[[], None] | 
     assert recording.manifest.complete
     assert all(one.ok for one in check_recording(recording))
     return recording
+
+
+def _begun(folder: Path) -> bool:
+    """Whether the recording there has begun."""
+    manifest = folder / "a.iowhy" / "manifest.json"
+    return manifest.exists() and json.loads(manifest.read_text())["command"]["start_ns"] is not None
 
 
 def named(recording: Recording, mount: Path) -> bool:
@@ -96,9 +107,10 @@ def test_a_command_that_waits_for_it_is_left_at_ctrl_c(
     tmp_path: Path, silenced: tuple[Path, int]
 ) -> None:
     mount, server = silenced
-    argv = python(READ, mount, str(server))
-    out = tmp_path / "a.iowhy"
-    recording = recorded(["run", "--stacks", "--", *argv], out, until=lambda: time.sleep(4))
+    said, out = tmp_path / "said", tmp_path / "a.iowhy"
+    argv = ["sh", "-c", 'exec "$@" > "$0"', said, *python(READ, mount, str(server))]
+    words = ["run", "--stacks", "--", *argv]
+    recording = recorded(words, out, once=lambda: said.exists() and said.read_text())
     assert named(recording, mount)
     assert recording.ran("extents")
     first = judge(recording).findings[0]
@@ -113,10 +125,15 @@ def test_who_waits_for_it_already_is_seen_to(
 ) -> None:
     """Attached to, in a call that began before and never ends."""
     mount, server = silenced
-    until = (lambda: time.sleep(3)) if interrupted else None
     with reading(mount, server, code) as pid:
-        words = ["attach", "--pid", str(pid), *([] if interrupted else ["--duration", "3"])]
-        recording = recorded(words, tmp_path / "a.iowhy", until=until)
+        words = [
+            "attach",
+            "--pid",
+            str(pid),
+            *([] if interrupted else ["--duration", str(SECONDS)]),
+        ]
+        once = (lambda: _begun(tmp_path)) if interrupted else None
+        recording = recorded(words, tmp_path / "a.iowhy", once=once)
     assert named(recording, mount)
     first = judge(recording).findings[0]
     assert first.cause == "fuse-daemon"
@@ -128,10 +145,10 @@ def test_a_machine_on_which_it_is_mounted_is_recorded(
     tmp_path: Path, silenced: tuple[Path, int], interrupted: bool
 ) -> None:
     mount, server = silenced
-    until = (lambda: time.sleep(3)) if interrupted else None
     with reading(mount, server, READ):
-        words = ["machine", *([] if interrupted else ["--duration", "3"])]
-        recording = recorded(words, tmp_path / "a.iowhy", until=until)
+        words = ["machine", *([] if interrupted else ["--duration", str(SECONDS)])]
+        once = (lambda: _begun(tmp_path)) if interrupted else None
+        recording = recorded(words, tmp_path / "a.iowhy", once=once)
     assert named(recording, mount)
     # Whatever else the machine does: this is what never ends.
     first = judge(recording).findings[0]
@@ -141,11 +158,20 @@ def test_a_machine_on_which_it_is_mounted_is_recorded(
 
 def test_a_frozen_command_is_left_at_ctrl_c(tmp_path: Path) -> None:
     out = tmp_path / "a.iowhy"
-    argv = ["sh", "-c", "echo $$ > $1; kill -STOP $$", "sh", tmp_path / "pid"]
+    pid = tmp_path / "pid"
+    argv = ["sh", "-c", "echo $$ > $1; kill -STOP $$", "sh", pid]
+
+    def stopped() -> bool:
+        text = pid.read_text() if pid.exists() else ""
+        fields = proc_stat.fields(int(text)) if text else None
+        return fields is not None and fields[proc_stat.STATE] == "T"
+
     try:
-        recording = recorded(["run", "--", *argv], out, until=lambda: time.sleep(1))
+        recording = recorded(["run", "--", *argv], out, once=stopped)
     finally:
-        os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
+        # A stopped process of a group that nobody is left to continue ends by SIGHUP (setpgid(2)).
+        with suppress(ProcessLookupError):
+            os.kill(int(pid.read_text()), signal.SIGKILL)
     assert recording.manifest.command.exit_status is None
 
 

@@ -18,6 +18,7 @@ from machine import ask, disk_number, filesystem, one, python, record
 #: perf loses events when it gets no CPU, and the cause that is found may then be that.
 pytestmark = [
     pytest.mark.usefixtures("live", "before_others"),
+    pytest.mark.alone,
     pytest.mark.disturbed_by("cpu", "disk"),
 ]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from hosts import HOST, children_of, server, ssh_to_here
+from hosts import HOST, children_of, far, server, ssh_to_here
 from iowhy.recordings import open_recording
 from iowhy.sources.descendants import name_of, with_descendants
 from iowhy.undo import process
@@ -57,7 +57,7 @@ def test_a_command_there_is_recorded_and_its_recording_comes_back(tmp_path: Path
     query = f"SELECT count(*), sum(ret) FROM syscalls s JOIN files f USING (dev, ino) WHERE name = 'write' AND path = '{there}/z'"
     assert ask(recording, query) == [(9, 9 * 65536)]
     assert {path.stat().st_mode & 0o077 for path in (here / "sh.iowhy").rglob("*")} == {0}
-    assert not list(Path("/var/tmp").glob("iowhy.??????"))
+    assert not list(far(tmp_path).glob("iowhy.??????"))
 
 
 def test_processes_there_are_recorded_with_what_they_had_started(tmp_path: Path, ssh: str) -> None:
@@ -96,7 +96,7 @@ def test_what_cannot_be_is_said_and_leaves_nothing(tmp_path: Path, ssh: str) -> 
     assert absent.returncode == 2 and "no such container" in absent.stderr
     assert "recording container" not in absent.stderr
     assert not list(tmp_path.glob("*.iowhy"))
-    assert not list(Path("/var/tmp").glob("iowhy.??????"))
+    assert not list(far(tmp_path).glob("iowhy.??????"))
 
 
 def test_what_a_killed_iowhy_left_there_is_named(tmp_path: Path, ssh: str) -> None:
@@ -104,11 +104,11 @@ def test_what_a_killed_iowhy_left_there_is_named(tmp_path: Path, ssh: str) -> No
     here = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "IOWHY_SSH": ssh}
     words = [sys.executable, "-m", "iowhy", "run", "-q", "--on", HOST, "--", "sleep", "3"]
     with subprocess.Popen(words, cwd=tmp_path, env=here, stderr=subprocess.DEVNULL) as killed:
-        left = _within(20, lambda: list(Path("/var/tmp").glob("iowhy.??????/sleep.iowhy")))
+        left = _within(60, lambda: list(far(tmp_path).glob("iowhy.??????/sleep.iowhy")))
         killed.kill()
     manifest = left[0] / "manifest.json"
     try:
-        _within(20, lambda: json.loads(manifest.read_text())["complete"])
+        _within(60, lambda: json.loads(manifest.read_text())["complete"])
         later = iowhy(tmp_path, ssh, "-q", "-o", "later.iowhy", "--", "true")
         assert later.returncode == 0 and "never fetched" not in later.stderr
         os.utime(manifest, (0, 0))
@@ -129,11 +129,11 @@ def test_a_recorder_there_ends_with_who_started_it_here(
     name = f"held-{os.getpid()}.iowhy"
     typed = [sys.executable, "-m", "iowhy", "run", "-q", "--on", HOST, "-o", name, *words]
     with subprocess.Popen(typed, cwd=tmp_path, env=here, stderr=subprocess.PIPE) as front:
-        (left,) = _within(30, lambda: list(Path("/var/tmp").glob(f"iowhy.??????/{name}")))
+        (left,) = _within(60, lambda: list(far(tmp_path).glob(f"iowhy.??????/{name}")))
         manifest = left / "manifest.json"
         try:
             _within(
-                30, lambda: (manifest.exists() and not words[1:]) or "sleep" in _comms(tmp_path)
+                60, lambda: (manifest.exists() and not words[1:]) or "sleep" in _comms(tmp_path)
             )
             if lost:
                 for pid in children_of(server(tmp_path)):
@@ -142,10 +142,10 @@ def test_a_recorder_there_ends_with_who_started_it_here(
                 front.kill()
             front.communicate(timeout=60)
             kept = tmp_path / name if lost else left
-            _within(30, lambda: json.loads((kept / "manifest.json").read_text())["complete"])
+            _within(60, lambda: json.loads((kept / "manifest.json").read_text())["complete"])
             made = open_recording(kept).manifest
             # Nobody may reap it once its parent, the server, is gone.
-            _within(30, lambda: process.is_zombie(made.recorder.pid))
+            _within(60, lambda: process.is_zombie(made.recorder.pid))
             assert made.command.signal == (signal.SIGINT if words[1:] else None)
             assert lost is not left.exists()
         finally:
@@ -190,4 +190,4 @@ def test_what_can_be_seen_there_is_said(tmp_path: Path, ssh: str, fewer: str, sa
     assert said in answer["answer"] and HOST in answer["answer"]
     kernel = next(one for one in answer["conditions"] if one["subject"] == "kernel")
     assert os.uname().release in kernel["found"] and "with BTF" in kernel["found"]
-    assert not list(Path("/var/tmp").glob("iowhy.??????"))
+    assert not list(far(tmp_path).glob("iowhy.??????"))

@@ -16,7 +16,7 @@ from disturbances import Disturbed
 from iowhy.recordings import Recording
 from iowhy.sources.later_names import symbolize
 from machine import ask, filesystem, record, run
-from test_stacks import LANGUAGES, MADE, SOURCE, UNIT_MS
+from test_stacks import LANGUAGES, MADE, MAKING, SOURCE, UNIT_MS, WHOLE
 
 pytestmark = pytest.mark.usefixtures("live")
 
@@ -128,7 +128,7 @@ def _both(
         shared = ["-shared", "-fPIC", "-DLIBRARY", "-o", "library.so", str(SOURCE)]
         compiled.append([*build.compiled[:-3], *shared])
     for command in compiled:
-        subprocess.run(command, cwd=tmp_path, env={**os.environ, "GO111MODULE": "off"}, check=True)
+        subprocess.run(command, cwd=tmp_path, env=os.environ | MAKING, check=True)
     callers = f"call-graph={build.callers}"
     events = [ENTERS.format(callers), EXITS, *([TICKS.format(callers)] if unit_ms else [])]
     asked = [word for event in events for word in ("-e", event)]
@@ -163,6 +163,8 @@ def _of_iowhy(recording: Recording, inlined: bool) -> dict[str, Paths]:
     kinds: dict[str, Paths] = {"call": Counter(), "cpu": Counter()}
     for kind, functions, weight in ask(recording, SAMPLED, inlined):
         kinds[str(kind)][_own(functions)] += int(str(weight))
+    ((whole, samples),) = ask(recording, WHOLE)
+    assert samples > 100 and whole >= 0.95 * samples
     assert recording.manifest.lost() == 0
     return kinds
 

@@ -12,7 +12,8 @@ from iowhy.recordings import Recording
 from iowhy.relations import Relations
 from machine import ask, disk_number, python, record, swap_on
 
-pytestmark = pytest.mark.usefixtures("live")
+#: The machine swaps meanwhile.
+pytestmark = [pytest.mark.usefixtures("live"), pytest.mark.alone]
 
 PAGE = 4096
 LIMIT, SIZE = 32 << 20, 96 << 20

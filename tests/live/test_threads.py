@@ -30,6 +30,7 @@ print(open("/proc/self/schedstat").read(), open("/proc/self/stat").read().rsplit
 """
 
 
+@pytest.mark.alone
 def test_a_second_each_of_spinning_sleeping_and_reading(tmp_path: Path) -> None:
     with filesystem("ext4", tmp_path) as scratch:
         file = scratch.mount / "file"
@@ -49,6 +50,7 @@ def test_a_second_each_of_spinning_sleeping_and_reading(tmp_path: Path) -> None:
     assert blocked > 0.05  # the reads wait for the device
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("threads", [1, 200])
 def test_cpu_time_is_that_of_schedstat(tmp_path: Path, threads: int) -> None:
     code = f"""
@@ -194,6 +196,7 @@ open(sys.argv[1], "w").write(f"{used.ru_utime} {used.ru_stime}")
 """
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("code", [FAULTS, SPIN], ids=["faults", "calls"])
 def test_user_and_kernel_time_are_those_of_getrusage(tmp_path: Path, code: str) -> None:
     """Within 1 % of the run; page faults are no user time."""
@@ -232,6 +235,7 @@ for _ in range(200): os.read(c, 4096); spin(0.3)
 """
 
 
+@pytest.mark.alone
 def test_a_pipeline_waits_for_its_slowest(tmp_path: Path) -> None:
     """The first and last sleep most of the time for the second; it sleeps for nobody."""
     recording = record(python(PIPELINE), tmp_path / "a.iowhy")

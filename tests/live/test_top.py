@@ -17,7 +17,8 @@ from tests.terminals import Terminal
 
 pytestmark = pytest.mark.usefixtures("live")
 
-WORK = "for i in 1 2 3 4 5 6 7 8; do dd if=/dev/zero of=f bs=4k count=50 oflag=dsync 2>&1; echo round $i; sleep 1; done; exit 7"
+#: Works until a file is there.
+WORK = "until [ -e end ]; do dd if=/dev/zero of=f bs=4k count=50 oflag=dsync 2>&1; sleep 0.3; done; echo last round; exit 7"
 
 
 @pytest.fixture
@@ -53,14 +54,15 @@ def test_a_closed_terminal_ends_nothing_and_one_comes_back(
     terminal.start("run", "--live", "-o", "a.iowhy", "--", "sh", "-c", WORK)
     terminal.until(lambda seen: "recording" in seen and "dd" in seen and "sync" in seen)
     terminal.close()
-    within(30, lambda: not views(tmp_path))
+    within(60, lambda: not views(tmp_path))
     assert manifest(rec)["complete"] is False
+    (tmp_path / "end").touch()
     again = terminal.another()
     again.start("top", "a.iowhy", columns=40)
     seen = again.until(lambda seen: "finished" in seen)
     assert all(len(line) <= 40 for line in seen.splitlines())
     again.tmux("send-keys", "6")
-    again.until(lambda seen: "round 8" in seen)
+    again.until(lambda seen: "last round" in seen)
     again.tmux("send-keys", "q")
     again.until(lambda seen: "status 0" in seen)
     whole = manifest(rec)

@@ -11,7 +11,14 @@ pytestmark = pytest.mark.usefixtures("live")
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize(("part", "most"), [("kills", 18), ("disks", 3), ("agent", 6)])
+@pytest.mark.parametrize(
+    ("part", "most"),
+    [
+        pytest.param("kills", 12, marks=pytest.mark.alone, id="kills"),  # it counts all BPF links
+        ("disks", 3),
+        ("agent", 4),
+    ],
+)
 def test_whatever_happens_the_recording_is_readable_and_nothing_is_left(
     part: str, most: int
 ) -> None:

@@ -1,7 +1,7 @@
 """What pages say to type is typed as it stands, in a shell: all that records, experiments or stages.
 
 What only reads is typed in tests/docs/test_commands_run.py; the few that no test types, with the reasons, are in
-tests/docs/typed.py. Lines that differ in names alone are typed once. Two are typed at a time: asserted is how each ends.
+tests/docs/typed.py. Lines that differ in names alone are typed once. Four are typed at a time: asserted is how each ends.
 """
 
 import json
@@ -44,16 +44,20 @@ class Ended:
 
 @pytest.fixture(scope="module")
 def ended(
-    tmp_path_factory: pytest.TempPathFactory, why_no_recording: str | None
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    why_no_recording: str | None,
 ) -> Iterator[dict[Typed, Future[Ended]]]:
     if why_no_recording is not None:
         yield {}
         return
+    asked = [item for item in request.session.items if item.path == Path(__file__)]
+    lines = [item.callspec.params["one"] for item in asked if "ended" in item.fixturenames]
     folder = tmp_path_factory.mktemp("typed")
-    with readers_machine(folder) as machine, ThreadPoolExecutor(2) as two:
+    with readers_machine(folder) as machine, ThreadPoolExecutor(4) as four:
         yield {
-            one: two.submit(type_in, one, machine, folder / f"{number}")
-            for number, one in enumerate(LINES)
+            one: four.submit(type_in, one, machine, folder / f"{number}")
+            for number, one in enumerate(lines)
         }
 
 
@@ -111,7 +115,14 @@ def _on_a_terminal(line: str, machine: Machine, folder: Path) -> Ended:
     return Ended(shell.wait(PATIENCE_S), seen.decode(errors="replace"), folder)
 
 
-@pytest.mark.parametrize("one", LINES, ids=lambda one: one.call)
+def _marks(one: Typed) -> list[pytest.MarkDecorator]:
+    # It takes the pages of others out of the cache.
+    return [pytest.mark.alone] if "cold-machine" in one.words else []
+
+
+@pytest.mark.parametrize(
+    "one", [pytest.param(one, id=one.call, marks=_marks(one)) for one in LINES]
+)
 def test_what_a_page_says_to_type_works(one: Typed, ended: dict[Typed, Future[Ended]]) -> None:
     done = ended[one].result()
     # ./load makes more calls of sync than the pages allow it; their own answer is 3.

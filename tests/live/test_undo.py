@@ -19,6 +19,7 @@ from iowhy.experiments import groups
 from iowhy.recordings import open_recording
 from iowhy.sources.live import RECORDER, program
 from iowhy.undo import process, recover
+from machine import control_groups
 
 KILLS = 5
 
@@ -76,7 +77,7 @@ def left_by(child, work):
     """Everything that this experiment could have left on the machine."""
     mounts = Path("/proc/self/mountinfo").read_text()
     found = [line for line in mounts.splitlines() if str(work.parent) in line]
-    found += [str(p) for p in Path("/sys/fs/cgroup").rglob(f"iowhy-{child.pid}-*")]
+    found += map(str, control_groups(f"iowhy-{child.pid}-"))
     found += [str(p) for p in Path("/dev/shm").glob(f".iowhy-*/{work.name}")]
     found += [str(p) for p in work.parent.rglob(".iowhy-*")]
     found += [
@@ -94,7 +95,7 @@ def content(work):
 
 def settled(child, work):
     """What is left once the kernel has taken away the dead (a moment, not a wait for work)."""
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while (left := left_by(child, work)) and time.monotonic() < end:
         time.sleep(0.05)
     return left

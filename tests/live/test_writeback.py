@@ -10,7 +10,8 @@ from disturbances import Disturbed
 from iowhy.undo import Undo
 from machine import ask, filesystem, one, python, record
 
-pytestmark = pytest.mark.usefixtures("live")
+#: Knobs of the machine are set meanwhile.
+pytestmark = [pytest.mark.usefixtures("live"), pytest.mark.alone]
 
 VM = Path("/proc/sys/vm")
 PAGES = 4_099
@@ -41,8 +42,8 @@ def knobs(**values: int) -> Iterator[None]:
 @pytest.mark.parametrize(
     ("reason", "settings", "seconds"),
     [
-        ("periodic", {"dirty_expire_centisecs": 100, "dirty_writeback_centisecs": 50}, "3.5"),
-        ("background", {"dirty_background_bytes": 1 << 20}, "1"),
+        ("periodic", {"dirty_expire_centisecs": 30, "dirty_writeback_centisecs": 20}, "1.5"),
+        ("background", {"dirty_background_bytes": 1 << 20}, "0.7"),
     ],
 )
 def test_each_page_is_written_once_and_for_a_reason(

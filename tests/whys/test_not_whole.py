@@ -15,9 +15,9 @@ from iowhy.mcp import tools
 from iowhy.recordings import Recording, open_recording
 from iowhy.recordings.schema import tables
 from iowhy.reports.engine import result_of
-from iowhy.whys.verdict import Verdict, judge
 from iowhy.watching.asked import Asked
 from iowhy.watching.moment import look
+from iowhy.whys.verdict import Verdict, judge
 from iowhy.whys.verdict_json import as_json
 from tests.command_line import invoke
 

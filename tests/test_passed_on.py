@@ -5,12 +5,14 @@ import json
 import zipfile
 from pathlib import Path
 
+import duckdb
 import pytest
 from msgspec.structs import replace
 
 from iowhy.mcp.server import _saying
 from iowhy.mcp.tools import verdict
 from iowhy.recordings import open_recording
+from iowhy.recordings.day_packs import INDEX
 from tests.command_line import invoke
 from tests.whys.made import MS, Story
 
@@ -56,6 +58,17 @@ def test_no_secret_is_in_what_a_command_makes(name: str) -> None:
     assert invoke([*MADE[name], "kept", "--keep-secrets"]).exit_code == 0
     shows = name not in ("html-two", "perfetto", "chrome")  # they hold no command line
     assert all((one in content(Path("kept"))) == shows for one in SECRETS)
+
+
+@pytest.mark.parametrize("options", [[], ["--judge"]], ids=["rows", "judged"])
+def test_no_secret_is_in_the_packs_of_a_fleet(options: list[str]) -> None:
+    for keep in ([], ["--keep-secrets"]):
+        to = Path(f"packs{len(keep)}")
+        assert invoke(["fleet", "pack", "a.iowhy", "-o", str(to), *options, *keep]).exit_code == 0
+        (index,) = to.glob(f"**/{INDEX}")
+        found = str(duckdb.execute(f"FROM '{index}'").fetchall())
+        assert "--password=" in found
+        assert [one in found for one in SECRETS] == [bool(keep)] * 2
 
 
 def test_a_pack_without_secrets_is_what_was_recorded_else() -> None:

@@ -5,8 +5,9 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-#: What it begins with: within the headers, and within the body.
+#: What it begins with: within the headers, within the body, and within a record of a handshake of TLS.
 HEADERS = b"HTTP/1.1 200 OK\r\nX: "
+HANDSHAKE = b"\x16\x03\x03\x40\x00"
 BODY = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"
 
 
@@ -30,7 +31,8 @@ def dripping(begins: bytes) -> Iterator[str]:
     with socket.create_server(("127.0.0.1", 0)) as server:
         threading.Thread(target=serve, daemon=True).start()
         try:
-            yield f"http://127.0.0.1:{server.getsockname()[1]}"
+            scheme = "https" if begins == HANDSHAKE else "http"
+            yield f"{scheme}://127.0.0.1:{server.getsockname()[1]}"
         finally:
             ended.set()
             server.shutdown(socket.SHUT_RDWR)

@@ -58,6 +58,7 @@ def test_what_is_not_known_is_not_there() -> None:
 
 def test_services_that_come_and_go_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(totals, "HISTOGRAMS", 120)
+    monkeypatch.setattr(totals, "HALF_S", float("inf"))
     of = Totals()
     for number in range(5000):
         row = latency(service=f"job-{number}", name=("fsync", "fdatasync")[number % 2])
@@ -68,6 +69,21 @@ def test_services_that_come_and_go_are_bounded(monkeypatch: pytest.MonkeyPatch) 
     assert counted + of.left_out == 5000 * 100
     of.add(interval(*(latency(name=f"call_{number}") for number in range(100))))
     assert len(of.histograms) <= 120 and of.left_out > 0
+
+
+def test_who_uses_most_has_metrics_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(totals, "SERVICES", 3)
+    monkeypatch.setattr(totals, "KNOWN", 6)
+    of = Totals()
+    of.add(interval(*(latency(service=f"idle-{n}", sum_ns=1000 - n) for n in range(10))))
+    assert {group[0] for group in of.groups} == {"idle-0", "idle-1", "idle-2"}
+    for _ in range(3):
+        of.add(interval(latency(service="db", sum_ns=10**9), latency(service="idle-0", sum_ns=900)))
+    assert {group[0] for group in of.groups} == {"db", "idle-0", "idle-1"}
+    assert len(of.used) == 6
+    # What gave way has ended, what came begins at 0: nothing goes down but by ending.
+    counts = {key[2]: sum(one.counts) for key, one in of.histograms.items()}
+    assert counts == {"db": 300, "idle-0": 400, "idle-1": 100, OTHER: 700}
 
 
 def of_pod(namespace: str, pod: str, container: str = "app", **more: object) -> Latency:

@@ -13,7 +13,7 @@ pytest.importorskip("opentelemetry.exporter.otlp.proto.http")
 from iowhy.agent import otlp
 from iowhy.agent.otlp import Push, endpoint
 from tests.agent.collector import collector, told
-from tests.agent.dripping import BODY, HEADERS, dripping
+from tests.agent.dripping import BODY, HANDSHAKE, HEADERS, dripping
 
 
 def counted() -> Totals:
@@ -108,7 +108,7 @@ def test_without_the_library_it_says_what_brings_it(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.timeout(60)  # without a deadline it takes as long as the collector likes
-@pytest.mark.parametrize("begins", [HEADERS, BODY])
+@pytest.mark.parametrize("begins", [HEADERS, BODY, HANDSHAKE])
 def test_a_collector_that_drips_does_not_hold_up_the_next_push(
     monkeypatch: pytest.MonkeyPatch, begins: bytes
 ) -> None:

@@ -98,7 +98,7 @@ def test_a_question_without_an_answer_ends_and_the_next_is_answered(folder: Path
     assert row["list"] == "[1, 2]"
 
 
-@pytest.mark.parametrize("closed", [("stdin",), ("stdout", "stdin")], ids="+".join)
+@pytest.mark.parametrize("closed", [("stdin",), ("stdout",), ("stdout", "stdin")], ids="+".join)
 def test_it_ends_with_its_client_and_says_nothing(
     folder: Path, closed: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -156,3 +156,30 @@ def test_a_recorder_ends_with_who_started_it(tmp_path: Path, mark: str, name: st
         assert VARIABLE not in runs.read_text()
         unrecorded = "--max-time" in words
         assert made.manifest.command.signal == (None if unrecorded else signal.SIGINT)
+
+
+SLEEPS = "touch runs; sleep 300; true"
+#: Programs that run commands, or a recorder with one, by themselves.
+RUNNERS = {
+    "experiment": ["experiment", "-w", "0", "cpu-quota=0.5", "--", "sh", "-c", SLEEPS],
+    "compare": ["compare", "-w", "0", f"sh -c '{SLEEPS}'", "--vs", "true"],
+    "lab": ["lab", "run", "idle-server", "--scale", "100"],
+}
+
+
+@pytest.mark.parametrize("way", [KILLED, ENDED], ids=["SIGKILL", "SIGTERM"])
+@pytest.mark.parametrize("name", RUNNERS)
+def test_what_a_trial_runs_ends_with_it(
+    tmp_path: Path, mark: str, name: str, way: signal.Signals
+) -> None:
+    words = [sys.executable, "-m", "iowhy", *RUNNERS[name]]
+    with subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as iowhy:
+
+        def under_way() -> bool:
+            assert iowhy.poll() is None, iowhy.stderr.read()
+            return bool(recorders(mark)) if name == "lab" else (tmp_path / "runs").exists()
+
+        within(60, under_way)
+        iowhy.send_signal(way)
+        iowhy.wait(30)
+        within(20, lambda: not process.marked("IOWHY_TEST", mark).found)

@@ -1,5 +1,6 @@
 """What is made of a recording that lacks rows is believed less, whatever it lacks."""
 
+import json
 import shutil
 import zipfile
 from collections.abc import Iterator
@@ -8,12 +9,17 @@ from pathlib import Path
 import duckdb
 import pytest
 
+import iowhy
 from iowhy.errors import Problem
+from iowhy.mcp import tools
 from iowhy.recordings import Recording, open_recording
 from iowhy.recordings.schema import tables
 from iowhy.reports.engine import result_of
+from iowhy.watching.asked import Asked
+from iowhy.watching.moment import look
 from iowhy.whys.verdict import Verdict, judge
 from iowhy.whys.verdict_json import as_json
+from tests.command_line import invoke
 
 KEPT = Path(__file__).parents[2] / "docs" / "recordings"
 #: As sure as that is told as what it is.
@@ -79,6 +85,33 @@ def test_reports_say_it_too(whole: Path) -> None:
     recording, *_ = without(whole, "waits", half=True)
     with result_of(recording, "syscalls") as result:
         assert len(result.notes) == 1 and "waits" in result.notes[0]
+    where = str(recording.path)
+    for rows in (iowhy.open(where).report("syscalls"), iowhy.open(where).sql("FROM waits")):
+        assert len(rows.notes) == 1 and rows.notes[0] in str(rows)
+    for answer in (tools.report(where, "syscalls"), tools.sql(where, "FROM waits")):
+        assert len(answer["notes"]) == 1 and "waits" in answer["notes"][0]
+    assert not look(recording.path, Asked()).whole
+
+
+def test_lost_events_are_said_of_the_tables_that_are_read(whole: Path) -> None:
+    manifest = whole / "manifest.json"
+    document = json.loads(manifest.read_text())
+    document["tables"]["syscalls"]["lost"] = 4711
+    manifest.write_text(json.dumps(document))
+    for name, lost in (("syscalls", True), ("cgroup", False)):
+        given = iowhy.open(whole).report(name).notes, tools.report(str(whole), name).get("notes")
+        assert given == (tuple(given[1]), given[1]) if lost else given == ((), None)
+        assert not lost or "4,711" in given[0][0]
+
+
+def test_lists_and_exports_go_by_the_files(whole: Path, tmp_path: Path) -> None:
+    recording, _, there = without(whole, "waits", half=True)
+    listed = invoke(["sql", str(whole), "--list", "--json"])
+    rows = {row["table"]: row["rows"] for row in json.loads(listed.stdout)["rows"]}
+    assert rows["waits"] == there and rows["syscalls"] == recording.manifest.tables["syscalls"].kept
+    exported = invoke(["export", str(whole), "--to", "csv", "-o", str(tmp_path / "out")])
+    for done in (listed, exported):
+        assert done.exit_code == 0 and done.stderr.count("waits") == 1
 
 
 def test_a_file_that_was_cut_short_is_not_read(whole: Path) -> None:

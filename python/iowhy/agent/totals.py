@@ -11,6 +11,11 @@ S = 10**9
 #: Containers and services that have metrics of their own; all others together are OTHER.
 SERVICES = 100
 OTHER = "other"
+#: Groups whose use is remembered, and after how long it counts half.
+KNOWN = 1000
+HALF_S = 600.0
+#: Who has no metrics of its own gets those of who has used less than this part as much lately.
+LESS = 0.5
 #: Histograms, of all keys together; what comes after that is only counted as left out.
 HISTOGRAMS = 2000
 #: Ends of the buckets: every second power of two, which the kernel's buckets end at too.
@@ -61,9 +66,12 @@ class Totals(Struct):
     sent: dict[tuple[str, str], int] = field(default_factory=dict)
     to_upload: int = 0
     groups: set[Group] = field(default_factory=set)
+    #: How much each group has used lately: ns of waiting, and bytes.
+    used: dict[Group, float] = field(default_factory=dict)
 
     def add(self, interval: Interval) -> None:
         """Adds one interval."""
+        self._rank(interval)
         for row in interval.latencies:
             key = (row.measure, row.name or "", *self._group(row), _place(interval, row))
             if key not in self.histograms and len(self.histograms) >= HISTOGRAMS:
@@ -96,20 +104,52 @@ class Totals(Struct):
                 busy = disk.utilisation * interval.interval_ns / S
                 self.disk_busy_s[name] = self.disk_busy_s.get(name, 0) + busy
 
+    def _rank(self, interval: Interval) -> None:
+        """Who uses most has metrics of its own. Those of a group that gives way end: what it has then is OTHER's."""
+        decay = 0.5 ** (interval.interval_ns / S / HALF_S)
+        self.used = {group: use * decay for group, use in self.used.items()}
+        for row in interval.latencies:
+            self._uses(row, row.sum_ns + row.bytes)
+        for count in interval.counts:
+            self._uses(count, count.bytes)
+        ranked = sorted(self.used, key=self.used.__getitem__, reverse=True)
+        self.used = {group: self.used[group] for group in ranked[:KNOWN]}
+        without = [group for group in ranked if group not in self.groups]
+        room = max(SERVICES - len(self.groups), 0)
+        self.groups.update(without[:room])
+        least = sorted(self.groups, key=lambda group: self.used.get(group, 0.0))
+        ended = set()
+        for group, other in zip(without[room:], least, strict=False):
+            if self.used.get(other, 0.0) >= LESS * self.used[group]:
+                break
+            self.groups = self.groups - {other} | {group}
+            ended.add(other)
+        if ended:
+            self.histograms = {
+                key: one for key, one in self.histograms.items() if key[2:6] not in ended
+            }
+            self.cache_bytes = {
+                key: one for key, one in self.cache_bytes.items() if key[1:] not in ended
+            }
+
+    def _uses(self, row: Latency | Count, use: int) -> None:
+        group = _group_of(row)
+        if any(group):
+            self.used[group] = self.used.get(group, 0.0) + use
+
     def _group(self, row: Latency | Count) -> Group:
         """Containers that have all of that in common (one that was started again) are one series."""
-        group = (
-            row.service or row.path or "",
-            row.namespace or "",
-            row.pod or "",
-            row.container or "",
-        )
-        if not any(group):
-            return group
-        if group not in self.groups and len(self.groups) >= SERVICES:
-            return (OTHER, OTHER, OTHER, OTHER)
-        self.groups.add(group)
-        return group
+        group = _group_of(row)
+        return group if group in self.groups or not any(group) else (OTHER, OTHER, OTHER, OTHER)
+
+
+def _group_of(row: Latency | Count) -> Group:
+    return (
+        row.service or row.path or "",
+        row.namespace or "",
+        row.pod or "",
+        row.container or "",
+    )
 
 
 def _place(interval: Interval, row: Latency) -> str:

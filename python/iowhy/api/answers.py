@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from iowhy.errors import Problem
+from iowhy.messages import printable
 from iowhy.options.keywords import text_of
 from iowhy.recordings import Recording, open_recording
 from iowhy.reports.batches import Rows as Found
@@ -40,6 +41,11 @@ class Rows:
     def columns(self) -> tuple[str, ...]:
         """The names of the columns."""
         return tuple(self._table.types)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the rows lack: events that were lost, tables that are not whole."""
+        return tuple(self._table.notes)
 
     def arrow(self) -> "pa.Table":
         """As a table of Arrow. Raises Problem where pyarrow is not installed."""
@@ -114,6 +120,8 @@ class Rows:
         from iowhy.views import rows_table
 
         rows_table.show(out, self._table.head(ROWS), (), len(self), wide=False)
+        for note in self.notes:
+            out.print(printable(note), markup=False, soft_wrap=True)
 
 
 class Answer:

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from iowhy.errors import Problem
 from iowhy.invocation import typed
-from iowhy.messages import printable
+from iowhy.messages import printable, say
 from iowhy.options.described import option, switch
 from iowhy.options.output import KEEP_SECRETS
 from iowhy.options.recordings import recording_read
@@ -114,8 +114,11 @@ def command(options: Options) -> None:
 
 def _opened(options: Options) -> "Recording":
     from iowhy.recordings import open_recording
+    from iowhy.reports.engine import what_lacks
 
     recording = open_recording(options.recording)
+    for note in what_lacks(recording)[1]:
+        say(note)
     return recording if options.keep_secrets else recording.without_secrets()
 
 

@@ -10,7 +10,7 @@ from iowhy.commands.report import filters as filters_of_part
 from iowhy.errors import Problem
 from iowhy.messages import say
 from iowhy.options.described import group, option, switch, word
-from iowhy.options.output import TableOutput
+from iowhy.options.output import KEEP_SECRETS, TableOutput
 from iowhy.options.report import Part
 
 if TYPE_CHECKING:  # slow to import
@@ -161,6 +161,7 @@ class Pack:
     judge: bool = switch(
         "--judge", help="Judge what has no verdict yet, so that reports of packs need not."
     )
+    keep_secrets: bool = switch("--keep-secrets", help=KEEP_SECRETS)
 
 
 def pack(options: Pack) -> None:
@@ -177,7 +178,7 @@ def pack(options: Pack) -> None:
     new = packs = 0
     try:
         with working(f"packing {len(paths):,} recordings"):
-            for one in pack_fleet(paths, options.to, left_out, options.judge):
+            for one in pack_fleet(paths, options.to, left_out, options.judge, options.keep_secrets):
                 packs += one.new > 0
                 new += one.new
     finally:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from iowhy.cli._rows import check_destination, write, write_list
 from iowhy.errors import Problem
+from iowhy.messages import say
 from iowhy.options.described import group, switch, word
 from iowhy.options.output import TableOutput
 from iowhy.options.recordings import recording_read
@@ -40,12 +41,14 @@ class Options:
 def command(options: Options) -> None:
     """Run one SELECT over the tables of a recording (docs/recording.md). Nothing can be changed."""
     from iowhy.recordings import open_recording
-    from iowhy.reports.engine import query_result
+    from iowhy.reports.engine import query_result, what_lacks
 
     recording = open_recording(options.recording)
     if options.list_:
-        kept = {name: one.kept for name, one in recording.manifest.tables.items()}
-        write_list(_tables(kept), options.table)
+        rows, notes = what_lacks(recording)
+        write_list(_tables(dict.fromkeys(recording.manifest.tables, 0) | dict(rows)), options.table)
+        for note in notes:
+            say(note)
         return
     statement = sys.stdin.read() if options.statement == "-" else options.statement or ""
     if not statement.strip():
@@ -54,14 +57,14 @@ def command(options: Options) -> None:
     write(query_result(recording, statement), options.table, "asking")
 
 
-def _tables(kept: Mapping[str, int]) -> list[dict[str, object]]:
-    """Each table: its rows as the manifest counts them, unknown where it does not tell."""
+def _tables(rows: Mapping[str, int]) -> list[dict[str, object]]:
+    """Each table with its rows; unknown where there are none and the manifest counts none."""
     from iowhy.recordings.schema import tables
 
     return [
         {
             "table": name,
-            "rows": kept.get(name),
+            "rows": rows.get(name),
             "one_row_is": table.row,
         }
         for name, table in tables().items()

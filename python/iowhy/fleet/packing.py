@@ -8,7 +8,7 @@ leaves nothing half; the next one takes away what was begun and goes on. A recor
 import hashlib
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import chain, count
 from pathlib import Path
@@ -35,6 +35,7 @@ from iowhy.recordings.experiments import EXPERIMENT_MAX_BYTES
 from iowhy.recordings.folder_lock import alone_in
 from iowhy.recordings.manifest import parsed_manifest
 from iowhy.recordings.open_tables import file_sizes, listed, reading
+from iowhy.recordings.packer import without_secrets
 from iowhy.recordings.plain_file import read_plain, synced
 from iowhy.recordings.query_errors import is_query_error
 from iowhy.recordings.schema import tables
@@ -65,13 +66,18 @@ class _Source(Struct, frozen=True):
 
 
 def pack_fleet(
-    paths: Sequence[Path], to: Path, left_out: LeftOut, judge: bool = False
+    paths: Sequence[Path],
+    to: Path,
+    left_out: LeftOut,
+    judge: bool = False,
+    keep_secrets: bool = False,
 ) -> Iterator[Packed]:
     """Packs the recordings into packs below `to`, day by day and host by host; what cannot be read is left out.
 
     With their verdicts, where these are known; with `judge` they are made where they are not, also of what is packed already.
-    Raises Problem where it cannot write, or where another call packs into the same folder.
+    Without `keep_secrets` the secrets in command lines are masked in what is new. Raises Problem where it cannot write, or where another call packs into the same folder.
     """
+    passed_on = str if keep_secrets else _masked
     with alone_in(to, LOCK, "another `iowhy fleet pack` works there"):
         groups: dict[Path, list[_Source]] = {}
         for together in opened(paths, left_out):
@@ -85,7 +91,7 @@ def pack_fleet(
         for folder, sources in sorted(groups.items()):
             sources.sort(key=lambda one: (one.started or "", one.path))
             try:
-                yield _pack(to / folder / PACK, sources, left_out, judge)
+                yield _pack(to / folder / PACK, sources, left_out, judge, passed_on)
             except OSError as error:
                 raise Problem(f"{to / folder}: {error.strerror or error}") from None
 
@@ -116,7 +122,18 @@ def _made_of(manifest: str, path: Path) -> str:
     return f"{found.clock} {found.command.start_ns} {found.host.name}"
 
 
-def _pack(pack: Path, sources: Sequence[_Source], left_out: LeftOut, judge: bool) -> Packed:
+def _masked(text: str) -> str:
+    """A manifest, a result or a verdict without secrets."""
+    return without_secrets(text.encode()).decode("utf-8", "replace")
+
+
+def _pack(
+    pack: Path,
+    sources: Sequence[_Source],
+    left_out: LeftOut,
+    judge: bool,
+    passed_on: Callable[[str], str],
+) -> Packed:
     """One pack with what is new in it."""
     try:
         there = list(entries([pack]).values()) if is_day_pack(pack) else []
@@ -129,7 +146,8 @@ def _pack(pack: Path, sources: Sequence[_Source], left_out: LeftOut, judge: bool
     new = {one.digest: one for one in reversed(sources) if one.digest not in known}
     ordered = [one for one in sources if new.get(one.digest) is one]
     unjudged = [one.path for one in there if carried(one) is None]
-    found = to_carry([*unjudged, *(one.path for one in ordered)], judge)
+    asked = [*unjudged, *(one.path for one in ordered)]
+    found = {path: passed_on(text) for path, text in to_carry(asked, judge).items()}
     there = [replace(one, verdict=found.get(one.path, one.verdict)) for one in there]
     if not ordered:
         if found:
@@ -140,17 +158,24 @@ def _pack(pack: Path, sources: Sequence[_Source], left_out: LeftOut, judge: bool
     pack.mkdir(parents=True, exist_ok=True)
     # One that was still being recorded is there anew.
     replaced = {(one.name, one.made) for one in ordered}
-    kept = [one for one in there if (one.name, _made_of(one.manifest, one.path)) not in replaced]
+    staying = [one for one in there if (one.name, _made_of(one.manifest, one.path)) not in replaced]
     folder = pack / f"{max((int(one.folder) for one in there), default=0) + 1:06}"
-    added = _written(folder, kept, ordered, left_out)
+    added = [
+        replace(
+            one,
+            manifest=passed_on(one.manifest),
+            experiments=tuple(map(passed_on, one.experiments)),
+        )
+        for one in _written(folder, staying, ordered, left_out)
+    ]
     if not added:
         shutil.rmtree(folder, ignore_errors=True)
         return Packed(pack, len(there), 0)
     of = {one.digest: found.get(one.path) for one in ordered}
     added = [replace(one, verdict=of.get(one.source)) for one in added]
-    _publish(pack, [*(replace(one, folder=folder.name) for one in kept), *added])
+    _publish(pack, [*(replace(one, folder=folder.name) for one in staying), *added])
     _clear(pack, added)
-    return Packed(pack, len(kept) + len(added), len(added))
+    return Packed(pack, len(staying) + len(added), len(added))
 
 
 def _clear(pack: Path, there: Sequence[Entry]) -> None:

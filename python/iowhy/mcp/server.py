@@ -1,5 +1,8 @@
 """The server: each tool as the protocol has it, answered by a process of its own."""
 
+import os
+import select
+import threading
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -35,7 +38,18 @@ def serve(within_s: float, *, keep_secrets: bool) -> None:
     reads = ToolAnnotations(readOnlyHint=True, openWorldHint=False)
     for tool in TOOLS:
         server.tool(annotations=reads)(_saying(tool, ToolError, within_s, keep_secrets))
+    # The SDK puts something else in the place of the descriptor itself.
+    answers = os.dup(1)
+    threading.Thread(target=_end_with_reader, args=[answers], daemon=True).start()
     server.run("stdio")
+
+
+def _end_with_reader(answers: int) -> None:
+    """Once nobody reads the answers any more, none is made: what is asked ends with this process."""
+    reader = select.poll()
+    reader.register(answers, 0)  # an error or a hang-up
+    reader.poll()
+    os._exit(0)
 
 
 def _saying(

@@ -10,6 +10,7 @@ from iowhy.errors import Problem
 from iowhy.mcp.truncate import bounded_select, cut, shown, whole
 from iowhy.options.keywords import text_of
 from iowhy.recordings import Recording, open_recording
+from iowhy.reports.batches import Rows
 
 MOST_ROWS = 200
 _ROWS = 50
@@ -47,7 +48,7 @@ def report(
     limit: int = _ROWS,
 ) -> dict[str, Any]:
     """The first rows of a report, the heaviest first. since, until: 1.5s after the start; file: a file's name or path, `*` and
-    `?` stand for anything. At most 200 rows and 256 KiB; `rows_in_all` says how many there are, `cut` how many fit."""
+    `?` stand for anything. At most 200 rows and 256 KiB; `rows_in_all` says how many there are, `cut` how many fit, `notes` what they lack."""
     from iowhy.reports import result_of
 
     opened = _opened(recording)
@@ -57,7 +58,8 @@ def report(
     filters = filters_of(since=since, until=until, pid=pids, file=file)
     with result_of(opened, name, filters, kept) as result:
         found, in_all = result.head(kept)
-    return {**shown(found.column_names, cut(found.to_pylist())), "rows_in_all": in_all}
+    rows = shown(found.column_names, cut(found.to_pylist()))
+    return {**rows, **_notes(found), "rows_in_all": in_all}
 
 
 def sql(recording: str, select: str, limit: int = _ROWS) -> dict[str, Any]:
@@ -77,7 +79,8 @@ def sql(recording: str, select: str, limit: int = _ROWS) -> dict[str, Any]:
 
     found = query(opened, bounded_select(text, kept + 1, types))
     more = found.num_rows > kept
-    return {**shown(found.column_names, found.head(kept).to_pylist()), "more": more}
+    rows = shown(found.column_names, found.head(kept).to_pylist())
+    return {**rows, **_notes(found), "more": more}
 
 
 def compare(before: str, after: str) -> list[dict[str, Any]]:
@@ -96,6 +99,10 @@ TOOLS = (verdict, reports, report, sql, compare)
 
 def _opened(recording: str) -> Recording:
     return open_recording(text_of("recording", recording, "the path of a recording"))
+
+
+def _notes(found: Rows) -> dict[str, list[str]]:
+    return {"notes": list(found.notes)} if found.notes else {}
 
 
 def _rows(limit: int) -> int:

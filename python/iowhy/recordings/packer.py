@@ -85,14 +85,14 @@ def _add(
         if entry.file_size > most_bytes:
             raise Problem(f"{file}: larger than {most_bytes:,} bytes; iowhy writes no such file")
         if not keep_secrets and file.suffix == ".json":
-            archive.writestr(entry, _without_secrets(source.read(entry.file_size)))
+            archive.writestr(entry, without_secrets(source.read(entry.file_size)))
             return
         with archive.open(entry, "w") as target:
             # No more than there was: a recording may still grow.
             copy_bytes(source, target, entry.file_size, file)
 
 
-def _without_secrets(data: bytes) -> bytes:
+def without_secrets(data: bytes) -> bytes:
     """A manifest, or a result: byte for byte the same where there is none."""
     try:
         loaded = json.loads(data)

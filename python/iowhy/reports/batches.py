@@ -19,13 +19,14 @@ Row = tuple[Any, ...]
 
 
 class Rows(Struct, frozen=True):
-    """Rows in memory: `types` are the columns and their types in DuckDB's words, in order.
+    """Rows in memory: `types` are the columns and their types in DuckDB's words, in order; `notes` say what they lack.
 
     What it offers is named as in Arrow's tables.
     """
 
     types: Mapping[str, str]
     values: Sequence[Row]
+    notes: Sequence[str] = ()
 
     @classmethod
     def of(cls, found: Sequence[Mapping[str, object]]) -> "Rows":
@@ -56,7 +57,7 @@ class Rows(Struct, frozen=True):
 
     def head(self, rows: int) -> "Rows":
         """The first of them."""
-        return Rows(self.types, self.values[:rows])
+        return Rows(self.types, self.values[:rows], self.notes)
 
 
 def _type_of(values: Iterable[object]) -> str:
@@ -124,7 +125,7 @@ class Result:
 
     def table(self) -> Rows:
         """All rows, in memory."""
-        return Rows(self.types, [row for batch in self.batches() for row in batch])
+        return Rows(self.types, [row for batch in self.batches() for row in batch], self.notes)
 
     def head(self, rows: int) -> tuple[Rows, int]:
         """The first rows, in memory, and how many there are in all."""
@@ -133,7 +134,7 @@ class Result:
         for batch in self.batches():
             kept += batch[: max(0, rows - seen)]
             seen += len(batch)
-        return Rows(self.types, kept), seen if self._count is None else self._count()
+        return Rows(self.types, kept, self.notes), seen if self._count is None else self._count()
 
 
 def _plain(kind: str, at: int, first: Sequence[Sequence[Row]]) -> str:

@@ -1,6 +1,6 @@
 """Run a report over a recording: DuckDB here, the same statement on Spark for fleets."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from itertools import count as count_from
 from typing import TYPE_CHECKING, Any
@@ -9,7 +9,7 @@ from iowhy.errors import Problem
 from iowhy.invocation import quoted
 from iowhy.recordings import Recording
 from iowhy.recordings.open_tables import OpenTables
-from iowhy.recordings.row_counts import in_words
+from iowhy.recordings.row_counts import Mismatch, in_words, mismatches
 from iowhy.recordings.schema import tables
 from iowhy.relations import RecordedFacts, Relations, recorded_facts
 from iowhy.relations.compose import Everything, compose
@@ -51,7 +51,10 @@ def run_all(
         facts = recorded_facts(rec, opened)
         asked = [(_statement(rec, report, filters, facts), report.where) for report in found]
         _must_choose(rec, filters, opened, facts)
-        return [_result(opened, sql, where).table() for sql, where in asked]
+        return [
+            _result(opened, sql, where, notes=_notes(rec, facts, sql)).table()
+            for sql, where in asked
+        ]
 
 
 @contextmanager
@@ -201,9 +204,22 @@ def spark_statements(
     return to_spark(statement(rec, report, filters), report.where)
 
 
+def what_lacks(rec: Recording) -> tuple[Mapping[str, int], tuple[str, ...]]:
+    """Rows of each table that has any, by the files' footers, and what is to be known of all of them."""
+    with rec.opened() as opened:
+        rows = opened.row_counts()
+    wrong = mismatches(rec.manifest, rows)
+    return rows, _sentences(rec, wrong, tables())
+
+
 def _notes(rec: Recording, facts: RecordedFacts, sql: str) -> tuple[str, ...]:
     """What is to be known of rows: what the recording does not hold though it says so, and what was lost of the tables that `sql` reads."""
-    wrong, reads = facts.mismatches, tables_in(sql)
+    return _sentences(rec, facts.mismatches, tables_in(sql))
+
+
+def _sentences(
+    rec: Recording, wrong: Sequence[Mismatch], reads: Collection[str]
+) -> tuple[str, ...]:
     lost = [
         f"{one.lost:,} events of {name} were lost ({one.kept:,} kept): these numbers lack them"
         for name, one in rec.manifest.tables.items()

@@ -66,9 +66,10 @@ class Journal(Struct, frozen=True):
     pending: dict[int, dict[str, Any]]
 
     def alive(self) -> bool:
+        pid = self.header["pid"]
         same_boot = self.header["boot"] == process.boot_id()
-        start = process.start_ticks(self.header["pid"])
-        return same_boot and start is not None and start == int(self.header["start_ticks"])
+        same = process.start_ticks(pid) == int(self.header["start_ticks"])
+        return same_boot and same and not process.is_zombie(pid)
 
 
 def parse(path: Path, text: str) -> Journal | None:

@@ -6,6 +6,7 @@ import json
 import os
 import secrets
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,6 +24,8 @@ from iowhy.undo.kinds import KINDS
 from iowhy.undo.kinds.entry import Failed, Refused
 from iowhy.undo.kinds.trees import mark
 
+#: Waits for what a session says when it ends; where it was killed, undoes what it left.
+_GUARD = ("sh", "-c", 'read -r _ || exec "$@"', "sh", sys.executable, "-m", "iowhy", "lab", "clean")
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
@@ -34,6 +37,7 @@ class Undo(Struct):
     _pending: dict[int, dict[str, Any]] = field(default_factory=dict)
     _next: int = 1
     _owner: int = field(default_factory=os.getpid)
+    _guard: "subprocess.Popen[bytes] | None" = None
 
     @classmethod
     @contextmanager
@@ -76,7 +80,7 @@ class Undo(Struct):
                 f"{path}: {error.strerror}: no undo journal, so nothing is changed"
             ) from None
         fcntl.flock(handle, fcntl.LOCK_EX)
-        undo = cls(path, handle)
+        undo = cls(path, handle, _guard=_guarded())
         undo._write(
             {
                 "iowhy_undo": FORMAT,
@@ -203,7 +207,23 @@ class Undo(Struct):
         if not self._pending:
             self.path.unlink(missing_ok=True)
         os.close(self._handle)
+        if self._guard is not None:
+            with contextlib.suppress(OSError):  # it was killed
+                self._guard.communicate(b"ended\n")
         return problems
+
+
+def _guarded() -> "subprocess.Popen[bytes] | None":
+    with contextlib.suppress(OSError):  # then the next start undoes what a killed session left
+        return subprocess.Popen(
+            _GUARD,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            start_new_session=True,
+        )
+    return None
 
 
 def _absolute(path: str | os.PathLike[str]) -> str:

@@ -30,6 +30,8 @@ class Moment(Struct, frozen=True):
     containers: Sequence[Row]
     files: Sequence[Row]
     devices: Sequence[Row]
+    #: Whether it holds all rows that its manifest counts.
+    whole: bool
 
     @property
     def narrowed(self) -> Narrowed:
@@ -46,10 +48,13 @@ def look(path: Path, asked: Asked) -> Moment:
     everything = begin == 0 and end == whole and not of.grows
     narrowed = None if everything else _narrowed(of, begin, end)
     with of.recording.damage_named(), Relations.of(of.recording, narrowed=narrowed) as relations:
-        budget, processes, *others = engine.rows_all(relations, _REPORTS, MOST_ROWS)
+        budget, processes, containers, files, devices = engine.rows_all(
+            relations, _REPORTS, MOST_ROWS
+        )
+        whole_rows = not relations.facts.mismatches
     if of.grows:
         processes = [_named(row) for row in processes[:MOST_NAMED]] + list(processes[MOST_NAMED:])
-    return Moment(of, begin, end, budget, processes, *others)
+    return Moment(of, begin, end, budget, processes, containers, files, devices, whole_rows)
 
 
 def _named(row: Row) -> Row:

@@ -178,6 +178,8 @@ class TopApp(App[bool]):
             return "looking back"
         if self.moment.of.grows:
             return "recording"
+        if not self.moment.whole:
+            return "not whole"
         return "finished" if self.moment.of.recording.manifest.complete else "cut off"
 
     def _draw(self) -> None:

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 
 from rich.console import Console
@@ -32,49 +33,52 @@ HEAD = """\
 
 <!-- Made by `python -m benchmarks.cases`. -->
 
-Five real investigations, each done by an expert over hours or days with many tools. The lab reproduces them
-on scratch filesystems and emulated disks; below is what one command says, and what the fix gains, here and as
-published. `iowhy lab run NAME` shows any of them on your machine.
+Five published investigations, each of which took an expert hours or days and many tools. The lab reproduces them on
+scratch filesystems and emulated disks ([lab.md](lab.md)); one `iowhy run` finds the cause. `iowhy lab run NAME` shows any
+of them on your machine.
 """
 
-# What the expert did, in a few sentences.
+# What the expert found, and with what.
 TOLD = {
-    1: "An in-memory database on AIX wrote its data files at ten MB/s on disks that do a hundred. Eight threads "
-    "each mapped 4 MiB of a file, filled it and called msync. The expert went from truss and curt (msync waits, it "
-    "does not compute) through a system trace of one thread (a 4 MiB msync becomes many 4 KiB writes) and filemon "
-    "(99.9 % seeks) to fileplace: the file, created empty and filled by eight threads at once, lay in pieces.",
-    2: "A FreeBSD kernel build on two CPUs took 716 s. Step by step, one change at a time against the same baseline, "
-    "the expert found one CPU full and the other idle (make -j2: 681 s), then the disk in the way (output on other "
-    "disks, soft updates: 663 s). The tools were top, vmstat, and the clock.",
-    3: "Two Android devices did alike in plain I/O, but one had half the database transactions per second. The trace "
-    "showed fdatasync covering most of each transaction, which looks like storage. Thread states, iostat and experiments "
-    "that squeezed one resource at a time showed the opposite: the time in fdatasync was CPU time.",
-    4: "A service that encrypts and uploads took hours for 100 GB files and minutes for 40 GB ones. iostat, biolatency "
-    "and bitesize showed a loaded but healthy device; cachestat and free showed why: the service passes over the file "
-    "several times, and what does not fit into the page cache is read again on every pass.",
-    5: "After a kernel upgrade the same hardware wrote many small synced files at half the speed. blktrace and "
-    "SystemTap showed scattered writes, latencytop over 90 % of the time in fsync: the new kernel's default flushes "
-    "the device's cache at each fsync.",
+    1: "An in-memory database on AIX wrote its files at 10 MB/s to disks that do 100. truss, curt, a system trace, filemon "
+    "and fileplace led to the layout: eight threads had filled a file created empty, which ended in pieces.",
+    2: "A FreeBSD kernel build on two CPUs took 716 s. One change at a time, with top, vmstat and the clock, showed one CPU "
+    "full and the other idle (make -j2: 681 s), then the disk (output on other disks, soft updates: 663 s).",
+    3: "Two Android devices were equal in plain I/O, but one had half the database transactions per second. fdatasync covered "
+    "most of each transaction. Thread states, iostat and squeezing one resource at a time showed that it was CPU time.",
+    4: "A service that encrypts and uploads took hours for 100 GB files and minutes for 40 GB ones. iostat, biolatency and "
+    "bitesize showed a healthy device; cachestat and free showed that each pass reads again what the page cache cannot hold.",
+    5: "After a kernel upgrade the same hardware wrote many small synced files at half the speed. blktrace, SystemTap and "
+    "latencytop (over 90 % in fsync) led to the new kernel, which flushes the device's cache at each fsync.",
 }
+
+
+SUMMARY = """\
+| case | scenario | first finding | share of the time | fix | saves |
+|---|---|---|--:|---|--:|"""
 
 
 def main() -> int:
     """Run each case broken and fixed, and write the page."""
     recover()
-    parts = [HEAD]
+    sections: list[str] = []
+    rows = [SUMMARY]
+    seen: set[int] = set()
     with tempfile.TemporaryDirectory(prefix="iowhy-cases.", dir="/var/tmp") as name:
         keep = Path(name)
         for scenario in scenarios():
             if scenario.case is not None and scenario.name != "build-steps":
                 for check in verify.verify([scenario], keep=keep, progress=_say):
-                    parts.append(_section(scenario, check, keep))
-        parts.append(_log_of_changes(keep))
-    PAGE.write_text("\n".join(parts))
+                    rows.append(_row(scenario, check))
+                    sections.append(_section(scenario, check, keep, scenario.case not in seen))
+                    seen.add(scenario.case)
+        sections.append(_log_of_changes(keep))
+    PAGE.write_text("\n".join([HEAD, "\n".join(rows) + "\n", *sections]))
     return 0
 
 
 def _log_of_changes(keep: Path) -> str:
-    """Case 2's steps, each against the baseline, as `iowhy compare --baseline` tells them."""
+    """Case 2's steps, each against the baseline, as `iowhy compare --baseline` shows them."""
     steps = find("build-steps")
     recordings = []
     for variant in steps.variants:
@@ -96,28 +100,30 @@ def _log_of_changes(keep: Path) -> str:
     )
 
 
-def _section(scenario: Scenario, check: Check, keep: Path) -> str:
+def _row(scenario: Scenario, check: Check) -> str:
+    found = check.document()
+    share, gain = (
+        "–" if found[key] is None else percent(float(str(found[key]))) for key in ("share", "gain")
+    )
+    fix = "–" if scenario.fixed is None else scenario.fixed.text
+    return f"| {scenario.case} | `{scenario.name}` | {found['found']} | {share} | {fix} | {gain} |"
+
+
+def _section(scenario: Scenario, check: Check, keep: Path, first: bool) -> str:
     assert scenario.case is not None
     lines = [
         f"## {scenario.case}. {scenario.title}",
         "",
-        TOLD[scenario.case],
-        "",
+        *([textwrap.fill(TOLD[scenario.case], 120), ""] if first else ()),
         f"`iowhy lab run {scenario.name}` ({scenario.broken.text}), on {check.choice.fs}, {check.choice.device}:",
         "",
         "```",
     ]
     name = f"{scenario.name}-{scenario.broken.name}-{check.choice.fs}-{check.choice.device}-{check.choice.seed}"
     lines += [_shown(keep / f"{name}.iowhy"), "```", ""]
-    if check.gain is not None and check.fixed is not None and scenario.fixed is not None:
-        lines.append(
-            f"With the fix ({scenario.fixed.text}) the run takes {percent(check.gain)} less time, "
-            f"and what is found then is {check.fixed.found}."
-        )
     figures = check.document()["figures"]
     if figures:
         lines += [
-            "",
             "| | published | here | published, fixed | here, fixed |",
             "|---|---|---|---|---|",
         ]
@@ -138,7 +144,7 @@ def _shown(recording: Path) -> str:
     # Where this machine has the lab's files, the recordings and the programs says nothing to a reader.
     here = rf"/\S*/iowhy-(?:lab-\w+|cases\.\w+)/|{re.escape(sys.prefix)}/bin/|/sys/fs/cgroup/\S*(?=/iowhy-)"
     text = re.sub(here, "", out.getvalue())
-    return text.split("\nkept in")[0].rstrip()
+    return text.split("\nSure?")[0].rstrip()
 
 
 def _say(text: str) -> None:

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from iowhy.views.verdict_page import LINES, WORDS
 from tests.command_line import invoke
 
 RECORDINGS = sorted((Path(__file__).parents[2] / "docs" / "recordings").glob("*.zip"))
-LINES, WORDS = 25, 180
 #: The answer: the headline and the first fix with its saving and risk.
 ANSWER_WORDS, HEADLINE_WORDS = 85, 35
 
@@ -17,7 +17,7 @@ ANSWER_WORDS, HEADLINE_WORDS = 85, 35
 def test_a_verdict_fits_on_a_screen(recording: Path, columns: str) -> None:
     done = invoke(["why", recording.name], env={"COLUMNS": columns, "NO_COLOR": "1"})
     lines = done.stdout.rstrip("\n").split("\n")
-    assert len(lines) <= LINES and len(done.stdout.split()) <= WORDS, done.stdout
+    assert len(lines) <= LINES <= 25 and len(done.stdout.split()) <= WORDS <= 180, done.stdout
     headline, _, rest = done.stdout.partition("\n\n")
     assert len(headline.split()) <= HEADLINE_WORDS
     assert len(headline.split()) + len(rest.partition("\nor ")[0].split()) <= ANSWER_WORDS or not (

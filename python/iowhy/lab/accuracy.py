@@ -12,13 +12,21 @@ from typing import Any
 
 from iowhy.errors import Problem
 
-_HEAD = """# Accuracy: is the true cause found?
+_TITLE = "# Accuracy: is the true cause found?\n"
 
-Made by `python -m iowhy.lab.accuracy` from runs of `iowhy lab verify --json`; each scenario is run with its cause
-("broken") and without ("fixed") on scratch devices ([lab.md](lab.md)). *Claims* is the share of the broken run's time
-that the first finding claims, *to gain* the share that it says its remedy can save at most, *saves* the share that the fix
-saved, *remedy* which of the finding's printed remedies that fix was. CPUs of others: what other programs used during the
-broken run; on a busy machine a program that computes lacks CPUs, and `cpu-saturated` is then the truth.
+_HOW = """\
+Each scenario of the [lab](lab.md) runs with its cause ("broken") and without ("fixed") on scratch devices. What is found is compared with
+what is true.
+"""
+
+_COLUMNS = """\
+| column | is |
+|---|---|
+| claims | the share of the broken run's time that the first finding is about |
+| to gain | the share that its first fix could save at most, as it says |
+| saves | the share that the lab's fix saved |
+| remedy | which of the finding's printed remedies that fix is |
+| CPUs of others | what other programs used during the broken run; on a busy machine `cpu-saturated` is often the truth |
 """
 
 
@@ -27,7 +35,8 @@ def page(runs: Sequence[Mapping[str, Any]]) -> str:
     rows = [one for run in runs for one in run["scenarios"]]
     done = [one for one in rows if not one.get("not_run")]
     right = sum(bool(one["ok"]) for one in done)
-    parts = [_HEAD, f"**{right} of {len(done)}** scenario runs came out right.\n", _gains(done)]
+    answer = f"**{right} of {len(done)}** scenario runs came out right.\n"
+    parts = [_TITLE, answer, _gains(done), _HOW]
     if done:
         parts.append(_by_filesystem(done))
     parts.append(
@@ -51,9 +60,7 @@ def page(runs: Sequence[Mapping[str, Any]]) -> str:
     for run in runs:
         for cell in run["confusion"]:
             counts[cell["expected"], cell["found"], cell["right"]] += cell["count"]
-    parts.append(
-        "\n## Confusion\n\nBoth variants count, the fixed ones with what is right for them.\n"
-    )
+    parts.append("\n## Confusion\n\nBroken and fixed runs, each with what is right for it.\n")
     parts.append("| expected | found | times | right |\n|---|---|--:|---|")
     for (expected, found, is_right), count in sorted(counts.items()):
         parts.append(f"| {expected} | {found} | {count} | {'yes' if is_right else '**no**'} |")
@@ -73,7 +80,7 @@ def _gains(rows: Sequence[Mapping[str, Any]]) -> str:
     ]
     near = [sum(gap < limit for gap in apart) for limit in (0.2, 0.1)]
     return (
-        f"Of the {len(apart)} with a fix, what the first finding says can be gained is within 20 points of what "
+        f"Of the {len(apart)} with a fix, the gain of the first finding is within 20 points of what "
         f"the fix saved in {near[0]}, within 10 in {near[1]}.\n"
     )
 
@@ -104,13 +111,13 @@ def _by_filesystem(rows: Sequence[Mapping[str, Any]]) -> str:
     near, nearer, cause = AIMS
     return (
         "\n".join(lines)
-        + f"\n\nAimed at: the first cause in {cause:.0%} or more, the gain within 20 points in {near:.0%}, within 10 in {nearer:.0%}; "
-        "no finding above 15 % on a run where nothing is wrong.\n"
+        + f"\n\nAims: the first cause in at least {cause:.0%}, the gain within 20 points in {near:.0%}, within 10 in {nearer:.0%}; "
+        "no finding above 15 % on a healthy run.\n\n" + _COLUMNS
     )
 
 
 def _claims_on_healthy(one: Mapping[str, Any]) -> bool:
-    """Whether a run in which nothing is wrong was told a cause: one without a cause, or the fixed one."""
+    """Whether a cause was found in a healthy run: a control, or the fixed one."""
     nothing = one["expected"] == "healthy"
     return any(
         "found" in text and (nothing or text.startswith("fixed: ")) for text in one["why_not"]
@@ -139,7 +146,7 @@ def _verdict(one: Mapping[str, Any]) -> str:
 
 
 def main(paths: Sequence[str]) -> None:
-    """Prints the page for the files named. Raises Problem that names one that is no such document."""
+    """Prints the page for the files named. Raises Problem that names a file that is not such a document."""
     runs = []
     for path in paths:
         try:

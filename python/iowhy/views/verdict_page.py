@@ -1,7 +1,7 @@
 """The verdict of a recording on one screen: what is slow, the fix with its saving and risk, three facts, and where to read more."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec.structs import asdict
 
@@ -21,8 +21,12 @@ from iowhy.whys.verdict_json import as_json as verdict_as_json
 if TYPE_CHECKING:  # slow to import
     from rich.console import Console
 
-#: Facts below the answer, other findings in a line each, and fixes.
-FACTS, OTHERS, FIXES = 3, 2, 2
+#: What a screen holds at most, at 80 columns.
+LINES, WORDS = 25, 180
+#: Facts below the answer and fixes: as many of them as fit, the first ones best.
+_AMOUNTS = ((3, 2), (2, 2), (1, 2), (1, 1), (0, 1))
+#: Other findings that have a line each.
+OTHERS = 2
 #: What saves less is counted, not named.
 WORTH_A_LINE = 0.1
 
@@ -68,7 +72,30 @@ def as_document(overview: Overview) -> dict[str, Any]:
 
 
 def show(overview: Overview, out: "Console", *, kept: bool = True) -> None:
-    """Draw the one screen."""
+    """Draw the one screen, with as many facts and fixes as fit."""
+    for facts, fixes in _AMOUNTS:
+        sheet = _Sheet(out)
+        _draw(overview, cast("Console", sheet), facts, fixes, kept)
+        words = sum(len(line.plain.split()) for line in sheet.lines)
+        if len(sheet.lines) <= LINES and words <= WORDS:
+            break
+    for line in sheet.lines:
+        out.print(line, soft_wrap=True)
+
+
+class _Sheet:
+    """Lines that are not printed yet, as wide and coloured as a console."""
+
+    def __init__(self, out: "Console") -> None:
+        self.width, self.color_system = out.width, out.color_system
+        self.lines: list[Text] = []
+
+    def print(self, line: Text | None = None, *, soft_wrap: bool = True) -> None:  # noqa: ARG002
+        """One more line."""
+        self.lines.append(Text() if line is None else line)
+
+
+def _draw(overview: Overview, out: "Console", facts: int, fixes: int, kept: bool) -> None:
     found = overview.verdict
     first = found.findings[0] if found.findings else None
     _headline(out, found, first)
@@ -76,9 +103,9 @@ def show(overview: Overview, out: "Console", *, kept: bool = True) -> None:
         paragraph(out, sentence, "yellow")
     if first is not None and not found.too_short:
         if not first.healthy:
-            _fixes(out, found, first)
+            _fixes(out, found, first, fixes)
         verdict_tables.show_machine(out, overview.suffering)
-        _facts(out, first)
+        _facts(out, first, facts)
         _sure(out, overview, first)
     budget_bar.show(out, overview)
     out.print()
@@ -103,10 +130,10 @@ def _headline(out: "Console", found: Verdict, first: Finding | None) -> None:
         out.print(Text(label.rjust(width), "dim"), soft_wrap=True)
 
 
-def _fixes(out: "Console", found: Verdict, first: Finding) -> None:
+def _fixes(out: "Console", found: Verdict, first: Finding, most: int) -> None:
     """What to do, what that saves at best and risks."""
     out.print()
-    for number, fix in enumerate(first.fixes[:FIXES]):
+    for number, fix in enumerate(first.fixes[:most]):
         labelled(out, "or" if number else "Fix", fix.do, "green" if number else "bold green")
         same = number and fix.gain == first.fixes[0].gain
         saved = "" if same else found.saved(fix)
@@ -120,11 +147,11 @@ def _fixes(out: "Console", found: Verdict, first: Finding) -> None:
         labelled(out, "", f"It also ends {also}.")
 
 
-def _facts(out: "Console", first: Finding) -> None:
+def _facts(out: "Console", first: Finding, most: int) -> None:
     """The numbers that the answer rests on; of paths through the program the first."""
     links = [one for one in first.chain if not (one.report == "budget" and one.unit == "share")]
-    of_code = [one for one in links if one.frames][:1]
-    facts = [one for one in links if not one.frames][: FACTS - len(of_code)] + of_code
+    of_code = [one for one in links if one.frames][:1] if most > 1 else []
+    facts = [one for one in links if not one.frames][: most - len(of_code)] + of_code
     if facts:
         out.print()
     for number, one in enumerate(facts):

@@ -10,7 +10,7 @@ demo: setup
 test:
 	@tools/setup test
 	cargo test --release --workspace --quiet
-	$(PYTHON) -m pytest --ignore tests/live --ignore tests/release --numprocesses 2 --dist loadfile
+	$(PYTHON) -m pytest --ignore tests/live --ignore tests/release --numprocesses 2 --dist worksteal
 	$(PYTHON) -m pytest tests/live  # alone, as they look at the machine
 
 # Boots other kernels, emulated; fetches them as Debian's packages. KERNELS=bullseye: only that suite's.
@@ -43,11 +43,12 @@ fuzz: setup
 	$(PYTHON) -m tests.sources.fuzz $(SECONDS)
 	tools/fuzz $(SECONDS)
 
-# Damaged recordings, texts and logs, full disks, and kills at random moments (as root, alone on the machine).
+# Properties with many examples; damaged recordings, texts and logs, full disks, and kills at random moments (as root, alone on the machine).
 # MINUTES=300 for a night; SEED=… repeats a run, `python -m tests.torture PART --seed N --most 1` one failure.
 MINUTES = 10
 torture:
 	@tools/setup test
+	EXAMPLES=300 $(PYTHON) -m pytest -m hypothesis --ignore tests/live --ignore tests/release
 	$(PYTHON) -m tests.torture --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 # Pages that are made from the code.

@@ -3,12 +3,13 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from iowhy.errors import Problem
 from iowhy.recordings import Recording
 from iowhy.reports import Filters, run
+from tests.examples import costly
 from tests.reports.conftest import MS, Make, S, call, file, request, spent, wait
 
 
@@ -310,7 +311,7 @@ times = st.integers(0, 900 * MS)
 lengths = st.integers(1, 400 * MS)
 
 
-@settings(max_examples=25)
+@costly(6)
 @given(data=st.data())
 def test_adds_up_whatever_was_recorded(make: Make, data: st.DataObject) -> None:
     """Also when waits and states contradict each other: the classes sum to the threads' time."""

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from iowhy.errors import Problem
 from iowhy.recordings import Recording
+from iowhy.recordings.writer import write_recording
 from iowhy.reports import Filters, run
 from tests.examples import costly
-from tests.reports.conftest import MS, Make, S, call, file, request, spent, wait
+from tests.reports.conftest import MS, Make, S, call, file, maker, request, spent, wait
 
 
 def budget(rec: Recording, filters: Filters | None = None) -> dict[str, tuple[object, object]]:
@@ -367,8 +368,8 @@ def test_adds_up_whatever_was_recorded(make: Make, data: st.DataObject) -> None:
     assert all(share >= -1e-12 for _, share in found.values())
 
 
-def test_damaged_table_is_a_problem(make: Make) -> None:
-    rec = make({"thread_time": [spent(0, 100 * MS)]})
+def test_damaged_table_is_a_problem(tmp_path: Path) -> None:
+    rec = maker(tmp_path, write_recording)({"thread_time": [spent(0, 100 * MS)]})
     Path(rec.files("thread_time")[0]).write_bytes(b"PAR1 but not really PAR1")
     with pytest.raises(Problem, match="thread_time"):
         run(rec, "budget")

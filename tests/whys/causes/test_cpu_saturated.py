@@ -48,7 +48,7 @@ def test_who_uses_the_cpus_is_summed_by_container(judged: Judge) -> None:
     for row in story.tables["threads"]:
         row["container"] = "" if row["tgid"] == 10 else "c1"
     found = leads(judged(story), "cpu-saturated", 0.9)
-    said = "".join(link.statement for link in found.chain)
+    said = "\n".join(link.statement for link in found.chain)
     assert tells(said, "noisy", "3", "1.20")
 
 
@@ -56,7 +56,7 @@ def test_a_neighbour_takes_the_cpus(judged: Judge) -> None:
     story = Story(2.0, cpus=2).thread(10, user=0.5, runnable=0.5).machine(busy=1.0)
     verdict = judged(story)
     found = leads(verdict, "cpu-saturated", 0.45, 0.55)
-    assert tells("".join(link.statement for link in found.chain), "1.50")
+    assert tells("\n".join(link.statement for link in found.chain), "1.50")
     # Its own work would be no shorter without them.
     assert [f.cause for f in verdict.findings] == ["cpu-saturated", "cpu-serial"]
 
@@ -91,7 +91,7 @@ def test_threads_that_are_bound_to_few_cpus_wait_for_each_other_there(
     for tid, cpus in enumerate(on, 10):
         story.thread(tid, user=0.5, runnable=0.5, on=cpus)
     found = leads(judged(story.machine(busy=1.0)), "cpu-saturated", 0.45)
-    said = "".join(link.statement for link in found.chain)
+    said = "\n".join(link.statement for link in found.chain)
     where = "of 4" if bound is None else f"of the {bound} that its threads may run on"
     assert f"uses 1.00 CPUs {where} and wants 2.00" in said
     # Of one CPU it has all itself: others are no matter of its.

@@ -37,6 +37,9 @@ class Judged:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.verdict, name)
 
+    def __str__(self) -> str:
+        return str(self.verdict)
+
 
 Judge = Callable[[Story], Verdict]
 

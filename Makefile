@@ -10,7 +10,7 @@ demo: setup
 test:
 	@tools/setup test
 	cargo test --release --workspace --quiet
-	$(PYTHON) -m pytest --ignore tests/live --ignore tests/release --numprocesses 2 --dist loadfile
+	$(PYTHON) -m pytest --ignore tests/live --ignore tests/release --numprocesses 2 --dist worksteal
 	# Live tests mostly wait, each for what it started itself; the rest need the machine for themselves.
 	$(PYTHON) -m pytest tests/live -m "not alone" --numprocesses 4 --dist loadfile
 	$(PYTHON) -m pytest tests/live -m alone
@@ -45,11 +45,12 @@ fuzz: setup
 	$(PYTHON) -m tests.sources.fuzz $(SECONDS)
 	tools/fuzz $(SECONDS)
 
-# Damaged recordings, texts and logs, full disks, and kills at random moments (as root, alone on the machine).
+# Properties with many examples; damaged recordings, texts and logs, full disks, and kills at random moments (as root, alone on the machine).
 # MINUTES=300 for a night; SEED=… repeats a run, `python -m tests.torture PART --seed N --most 1` one failure.
 MINUTES = 10
 torture:
 	@tools/setup test
+	EXAMPLES=300 $(PYTHON) -m pytest -m hypothesis --ignore tests/live --ignore tests/release
 	$(PYTHON) -m tests.torture --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 # Pages that are made from the code.

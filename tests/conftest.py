@@ -1,4 +1,4 @@
-"""How tests run: property tests without deadlines (machines are busy), in CI always with the same
+"""How tests run: property tests of few examples and without deadlines (machines are busy), in CI always with the same
 examples; and signals as they are for a program that a person starts."""
 
 import os
@@ -8,10 +8,12 @@ import tempfile
 from hypothesis import HealthCheck, settings
 
 from iowhy.views import progress
+from tests.examples import EXAMPLES
 
 # Fixtures that hold for a whole property are directories and settings, the same for every example.
 settings.register_profile(
     "developer",
+    max_examples=EXAMPLES,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
     print_blob=True,

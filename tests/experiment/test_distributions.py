@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import special, stats
 
 from iowhy.experiments import distributions
 from iowhy.experiments.statistics import two_samples
+from tests.examples import costly
 
 EXACT = 1e-9
 FREEDOM = st.one_of(st.integers(1, 10_000).map(float), st.floats(0.6, 500))
@@ -49,7 +50,7 @@ WHOLE = st.sampled_from([4, 8]).flatmap(
 )
 
 
-@settings(max_examples=40)
+@costly(10)
 @given(WHOLE, WHOLE, st.integers(0, 99))
 def test_permutations_all_or_drawn_from_the_same_seed(
     a: np.ndarray, b: np.ndarray, seed: int

@@ -10,13 +10,14 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from iowhy.errors import Problem
 from iowhy.undo import MARK_VARIABLE, MARKER_FILE, Undo, opposite_option, recover
 from iowhy.undo import process as processes
 from iowhy.undo.kinds import trees
+from tests.examples import costly
 
 
 @pytest.fixture
@@ -253,7 +254,7 @@ def test_what_is_no_journal_is_told(state, first):
     assert f"{path} line 1: " in str(caught.value)
 
 
-@settings(max_examples=60)
+@costly(15)
 @given(st.binary(max_size=300))
 def test_any_bytes_are_a_problem_or_nothing(state, data):
     path = state / "any.jsonl"

@@ -1,7 +1,6 @@
 """A report over many recordings is the rows of each of them alone."""
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,8 @@ from iowhy.errors import Problem
 from iowhy.fleet.asking import Question, fleet_result
 from iowhy.fleet.members import LeftOut
 from iowhy.fleet.per_recording import per_recording
-from iowhy.recordings import Recording, open_recording
-from iowhy.reports import Filters, reports, run, run_all
+from iowhy.recordings import Recording
+from iowhy.reports import Filters, reports, run
 from iowhy.reports.spark import apart_from_tables
 from tests.reports.test_spark import key, same
 
@@ -32,14 +31,7 @@ def rows(
 
 def alone(recording: Recording, name: str, filters: Filters | None = None) -> list[tuple[Any, ...]]:
     """The rows of one recording, by the way that `iowhy report` takes."""
-    found = run(recording, name, filters) if filters else _all_alone(recording.path)[name]
-    return [tuple(row.values()) for row in found.to_pylist()]
-
-
-@cache
-def _all_alone(path: Path) -> dict[str, Any]:
-    """All reports of a recording, which is opened once."""
-    return dict(zip(reports(), run_all(open_recording(path), list(reports())), strict=True))
+    return [tuple(row.values()) for row in run(recording, name, filters).to_pylist()]
 
 
 def of(
@@ -72,8 +64,9 @@ def test_the_rows_are_those_of_each_recording_alone(
     assert found, "the fleet gives this report nothing to show"
     assert list(found[0])[:3] == ["host", "recording", "started"]
     for recording in fleet:
-        agree(of(found, recording), alone(recording, name))
-        agree(of(found, recording, packed), alone(recording, name))
+        expected = alone(recording, name)
+        agree(of(found, recording), expected)
+        agree(of(found, recording, packed), expected)
 
 
 @pytest.mark.parametrize("name", ["events", "syscalls", "waits", "files"])

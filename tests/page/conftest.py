@@ -1,5 +1,5 @@
 """Pages are written from small recordings whose answers are known."""
 
-from tests.reports.conftest import make
+from tests.reports.in_files import make
 
 __all__ = ["make"]

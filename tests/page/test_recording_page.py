@@ -37,6 +37,16 @@ def page_of(recording: Path, *words: str) -> str:
     return to.read_text("utf-8")
 
 
+#: What was drawn of a recording that stays as it is.
+_KEPT: dict[Path, dict[str, Drawn]] = {}
+
+
+def drawn_once(recording: Recording) -> dict[str, Drawn]:
+    if recording.path not in _KEPT:
+        _KEPT[recording.path] = all_drawn(recording)
+    return _KEPT[recording.path]
+
+
 def all_drawn(recording: Recording) -> dict[str, Drawn]:
     with recording.damage_named(), Relations.of(recording) as relations:
         return {one.chart.name: one for one in drawn_charts(relations, reports())}
@@ -59,6 +69,11 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Recording:
     return open_recording(path)
 
 
+@pytest.fixture(scope="module")
+def story_page(story: Recording) -> str:
+    return page_of(story.path)
+
+
 def rows_of(recording: Recording, report: str) -> list[dict[str, object]]:
     found: list[dict[str, object]] = run_report(recording, report).to_pylist()
     return found
@@ -67,7 +82,7 @@ def rows_of(recording: Recording, report: str) -> list[dict[str, object]]:
 def test_every_chart_says_which_report_has_its_rows_and_what_its_columns_are(
     story: Recording,
 ) -> None:
-    drawn = all_drawn(story)
+    drawn = drawn_once(story)
     for chart in charts():
         assert chart.report in reports()
         if drawn[chart.name].missing is None:
@@ -77,19 +92,19 @@ def test_every_chart_says_which_report_has_its_rows_and_what_its_columns_are(
 
 
 def test_the_budget_over_time_adds_up_to_the_budget(story: Recording) -> None:
-    found = sums(all_drawn(story)["budget-over-time"], "elapsed_ns", "class")
+    found = sums(drawn_once(story)["budget-over-time"], "elapsed_ns", "class")
     for row in rows_of(story, "budget"):
         assert found.get((row["class"],), 0) == pytest.approx(row["elapsed_ns"], abs=2000, rel=1e-6)
 
 
 def test_each_cell_of_the_budget_is_as_long_as_its_parts(story: Recording) -> None:
-    drawn = all_drawn(story)["budget-over-time"]
+    drawn = drawn_once(story)["budget-over-time"]
     for (_, span_s), elapsed_ns in sums(drawn, "elapsed_ns", "at_s", "span_s").items():
         assert elapsed_ns == pytest.approx(float(str(span_s)) * 1e9, abs=20)
 
 
 def test_requests_by_latency_add_up_to_the_report(story: Recording) -> None:
-    drawn = all_drawn(story)["request-latency-over-time"]
+    drawn = drawn_once(story)["request-latency-over-time"]
     found: dict[tuple[str, int], float] = defaultdict(float)
     for (group, low_ns), count in sums(drawn, "requests", "group", "low_ns").items():
         found[str(group), int(str(low_ns))] += count
@@ -102,7 +117,7 @@ def test_requests_by_latency_add_up_to_the_report(story: Recording) -> None:
 
 
 def test_calls_files_and_threads_in_time_add_up_to_their_reports(story: Recording) -> None:
-    drawn = all_drawn(story)
+    drawn = drawn_once(story)
     calls = {(row["name"],): row for row in rows_of(story, "syscalls")}
     for name, total in sums(drawn["calls-in-time"], "total_ns", "name").items():
         assert calls[name]["total_ns"] == total
@@ -177,9 +192,9 @@ def test_what_narrows_a_table_adds_up_to_the_report(name: str) -> None:
 
 
 def test_longer_cells_have_the_same_sums(story: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = all_drawn(story)["calls-in-time"]
+    before = drawn_once(story)["calls-in-time"]
     monkeypatch.setattr(sys.modules["iowhy.charts.drawn"], "MOST_NARROWED", 20)
-    after = all_drawn(story)["calls-in-time"]
+    after = drawn_once(story)["calls-in-time"]
     assert len(before.rows) > 40 and len(after.rows) <= 20
     for amount in ("calls", "total_ns"):
         assert sums(after, amount, "name") == sums(before, amount, "name")
@@ -209,7 +224,7 @@ def test_each_table_is_narrowed_or_says_why_not() -> None:
 
 
 def test_layers_add_up_to_amplification(story: Recording) -> None:
-    drawn = all_drawn(story)["amplification-by-layer"]
+    drawn = drawn_once(story)["amplification-by-layer"]
     for row in rows_of(story, "amplification"):
         key = (row["layer"], row["what"])
         assert sums(drawn, "operations", "layer", "what").get(key, 0) == (row["operations"] or 0)
@@ -245,8 +260,8 @@ def test_a_device_that_has_done_its_work_is_idle_to_the_end(make: Make) -> None:
     assert [row["at_s"] for row in late] == pytest.approx([0.5])
 
 
-def test_the_page_reads_without_scripts(story: Recording) -> None:
-    page = page_of(story.path)
+def test_the_page_reads_without_scripts(story_page: str) -> None:
+    page = story_page
     plain = re.sub(r"<(script|style)\b.*?</\1>", "", page, flags=re.DOTALL)
     words = " ".join("".join(Seen(plain).texts).split())
     for expected in (
@@ -262,9 +277,9 @@ def test_the_page_reads_without_scripts(story: Recording) -> None:
     assert len(page) < 2_000_000
 
 
-def test_the_words_of_the_page_are_as_they_were(story: Recording) -> None:
+def test_the_words_of_the_page_are_as_they_were(story: Recording, story_page: str) -> None:
     """What the page itself says; what findings and reports say is theirs. UPDATE_SNAPSHOTS=1 writes it anew."""
-    page = page_of(story.path).replace(str(story.path), "sync.iowhy")
+    page = story_page.replace(str(story.path), "sync.iowhy")
     page = re.sub(r"<article\b.*?</article>", "", page, flags=re.DOTALL)
     own = r'<(?:h2|h3|caption|footer|noscript|p class="(?:question|missing)")(?=[ >]).*?</(?:h2|h3|caption|p|footer|noscript)>'
     texts = ["".join(Seen(one).texts) for one in re.findall(own, page, flags=re.DOTALL)]
@@ -277,8 +292,8 @@ def test_the_words_of_the_page_are_as_they_were(story: Recording) -> None:
     )
 
 
-def test_each_link_of_a_chain_leads_somewhere(story: Recording) -> None:
-    seen = Seen(page_of(story.path))
+def test_each_link_of_a_chain_leads_somewhere(story_page: str) -> None:
+    seen = Seen(story_page)
     ids = {value for key, value in seen.attributes if key == "id"}
     links = [value for key, value in seen.attributes if key == "href" and value]
     assert len(links) > 3
@@ -349,7 +364,7 @@ def test_a_chart_is_cut_and_says_so(story: Recording, monkeypatch: pytest.Monkey
     assert MOST_ROWS >= 10_000
     # By its module: the package has a function of that name.
     monkeypatch.setattr(sys.modules["iowhy.charts.drawn"], "MOST_ROWS", 3)
-    drawn = all_drawn(story)["request-latency-over-time"]
+    drawn = drawn_once(story)["request-latency-over-time"]
     assert len(drawn.rows) == 3 and drawn.cut
 
 

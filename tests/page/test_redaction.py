@@ -50,7 +50,8 @@ def test_nor_a_function_of_a_program(make: Make) -> None:
             "stack_samples": [sample(200 * MS, 500 * MS, 1)],
         }
     )
-    assert "commit_ledger" in page_of(recording.path) and "dbtool+0x" in page_of(recording.path)
+    open_page = page_of(recording.path)
+    assert "commit_ledger" in open_page and "dbtool+0x" in open_page
     page = page_of(recording.path, "--redact")
     assert "commit_ledger" not in page and "dbtool" not in page
     assert "names of functions are left out" in page

@@ -7,7 +7,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from iowhy.errors import Problem
@@ -19,6 +19,7 @@ from iowhy.recordings.schema import Column, tables
 from iowhy.recordings.writer import write_recording
 from iowhy.watching.asked import Asked
 from iowhy.watching.looking import Looking
+from tests.examples import costly
 
 CALL = {"ts_ns": 5, "dur_ns": 2, "tgid": 1, "tid": 1, "name": "read"}
 DOCS = Path(__file__).parents[2] / "docs"
@@ -44,7 +45,7 @@ def value(column: Column) -> st.SearchStrategy[object]:
     return st.none() | by_type if column.null else by_type
 
 
-@settings(max_examples=40)
+@costly(8)
 @given(st.data())
 def test_every_table_comes_back_as_it_was_written(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
@@ -124,7 +125,7 @@ def test_a_damaged_manifest_is_one_clear_error(tmp_path: Path, text: str, messag
     assert "manifest.json" in str(caught.value)
 
 
-@settings(max_examples=60)
+@costly(8)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(),

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from iowhy.relations import Relations
+from tests.examples import costly
 from tests.reports.conftest import MS, T0, Make, call, filesystem, request, wait
 
 Row = dict[str, object]
@@ -72,7 +73,7 @@ def union_ns(spans: Iterable[tuple[int, int]]) -> int:
     return len({moment for begin, end in spans for moment in range(begin // MS, end // MS)}) * MS
 
 
-@settings(max_examples=25)
+@costly(6)
 @given(REQUESTS)
 def test_a_device_is_busy_while_any_is_in_flight(make: Make, rows: list[Row]) -> None:
     end = T0 + 10 * MS
@@ -106,7 +107,7 @@ def test_a_device_is_busy_while_any_is_in_flight(make: Make, rows: list[Row]) ->
     assert found == expected
 
 
-@settings(max_examples=25)
+@costly(6)
 @given(REQUESTS, CALLS, WAITS, st.booleans())
 def test_a_shared_flush_is_the_commands_while_it_waits_for_one(
     make: Make, requests: list[Row], calls: list[Row], waits: list[Row], with_log: bool
@@ -137,7 +138,7 @@ def test_a_shared_flush_is_the_commands_while_it_waits_for_one(
         )
 
 
-@settings(max_examples=25)
+@costly(6)
 @given(CALLS, WAITS)
 def test_a_wait_belongs_to_the_call_of_its_thread_that_it_began_in(
     make: Make, calls: list[Row], waits: list[Row]
@@ -161,7 +162,7 @@ def test_a_wait_belongs_to_the_call_of_its_thread_that_it_began_in(
     assert found == expected
 
 
-@settings(max_examples=25)
+@costly(6)
 @given(CALLS, WAITS)
 def test_a_wait_in_a_sync_call_ends_with_it_and_has_its_filesystem(
     make: Make, calls: list[Row], waits: list[Row]
@@ -191,7 +192,7 @@ def test_a_call_that_took_no_time_has_no_wait_of_the_next_one(make: Make) -> Non
         assert opened.rows("SELECT name, dur_ns FROM _sync_waits") == [("fsync", MS)]
 
 
-@settings(max_examples=25)
+@costly(6)
 @given(REQUESTS, CALLS, WAITS)
 def test_of_a_wait_for_the_journal_flushes_of_its_own_disk_count_once(
     make: Make, requests: list[Row], calls: list[Row], waits: list[Row]
@@ -221,7 +222,7 @@ def test_of_a_wait_for_the_journal_flushes_of_its_own_disk_count_once(
     assert found == expected
 
 
-@settings(max_examples=25)
+@costly(6)
 @given(REQUESTS)
 def test_in_each_slice_devices_are_as_busy_as_what_is_in_flight(
     make: Make, rows: list[Row]
@@ -260,7 +261,7 @@ def _later(row: Row, times: int) -> Row:
     }
 
 
-@settings(max_examples=25)
+@costly(6)
 @given(REQUESTS)
 def test_each_device_jumps_from_its_own_request_before(make: Make, rows: list[Row]) -> None:
     placed = [row | {"sector": number * number % 64 * 8} for number, row in enumerate(rows)]

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from iowhy.relations import Relations
+from tests.examples import costly
 from tests.reports.conftest import MS, Make, filesystem, request
 
 Row = dict[str, object]
@@ -82,7 +83,7 @@ def number(value: object) -> int:
     return value
 
 
-@settings(max_examples=40)
+@costly(8)
 @given(REQUESTS)
 def test_sums_and_rows_tell_the_same(make: Make, requests: list[Row]) -> None:
     sums = summed_up(requests)

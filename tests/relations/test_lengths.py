@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from iowhy.recordings import Recording
 from iowhy.relations import Relations, relation
 from iowhy.whys.facts.owners import owners
 from iowhy.whys.facts.requests import shape_sql
+from tests.examples import costly
 from tests.reports.conftest import MS, Make, call, request, wait
 
 #: About the borders of buckets, equal values, and all sizes.
@@ -40,7 +41,7 @@ def asked(recording: Recording, rows_of_few: int) -> Iterator[Relations]:
 
 
 @pytest.mark.parametrize("rows_of_few", [0, 1_000])
-@settings(max_examples=15)
+@costly(5)
 @given(ROWS)
 def test_lengths_are_those_of_quantile_cont(
     make: Make, rows_of_few: int, rows: list[tuple[int, str, str | None]]
@@ -70,7 +71,7 @@ def test_lengths_are_those_of_quantile_cont(
 
 
 @pytest.mark.parametrize("rows_of_few", [0, 1_000])
-@settings(max_examples=15)
+@costly(5)
 @given(st.lists(st.tuples(st.integers(1, 300), st.integers(0, 2**31)), min_size=1, max_size=40))
 def test_request_lengths_are_those_of_quantile_cont(
     make: Make, rows_of_few: int, rows: list[tuple[int, int]]
@@ -94,7 +95,7 @@ def test_request_lengths_are_those_of_quantile_cont(
         assert one[1:] == pytest.approx(other[1:], rel=1e-12)
 
 
-@settings(max_examples=15)
+@costly(5)
 @given(
     st.lists(
         st.tuples(

@@ -1,9 +1,10 @@
 """Relations that group only what is there more than once, or by numbers, against all rows grouped plainly."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from iowhy.relations import Relations
+from tests.examples import costly
 from tests.reports.conftest import MS, T0, Make, call, file
 
 #: Few files, so that some have one row and some have several; of None all are counted together.
@@ -58,7 +59,7 @@ CALLS = st.lists(
 CONTAINERS = {10: "", 20: "id-b", 30: "id-a", 40: None}
 
 
-@settings(max_examples=20)
+@costly(6)
 @given(PAGES)
 def test_pages_of_a_file(make: Make, pages: list[dict[str, object]]) -> None:
     with Relations.of(make({"page_cache": pages})) as opened:
@@ -72,7 +73,7 @@ def test_pages_of_a_file(make: Make, pages: list[dict[str, object]]) -> None:
     assert found == expected
 
 
-@settings(max_examples=20)
+@costly(6)
 @given(FILES)
 def test_files(make: Make, files: list[dict[str, object]]) -> None:
     with Relations.of(make({"files": files})) as opened:
@@ -83,7 +84,7 @@ def test_files(make: Make, files: list[dict[str, object]]) -> None:
     assert found == expected
 
 
-@settings(max_examples=20)
+@costly(6)
 @given(CALLS, FILES)
 def test_calls_on_a_file(
     make: Make, calls: list[dict[str, object]], files: list[dict[str, object]]

@@ -6,7 +6,7 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pytest import approx
 
@@ -16,9 +16,10 @@ from iowhy.recordings import open_recording
 from iowhy.relations import Relations
 from iowhy.reports import run
 from iowhy.whys.facts import Facts
+from tests.examples import costly
 
 
-@settings(max_examples=5, deadline=None)
+@costly(3)
 @given(seed=st.integers(0, 10_000), calls=st.integers(200, 800))
 def test_a_fact_is_one_number_wherever_it_is_seen(seed: int, calls: int) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -14,6 +14,7 @@ from iowhy.reports import run
 from iowhy.whys.facts import Facts, facts_of
 from iowhy.whys.verdict import verdict_of
 from iowhy.whys.verdict_json import as_json
+from tests.examples import costly
 from tests.whys.made import DISK, FILE, FS, KIB, MS, START, Story
 
 OTHER_FS = FS + 1
@@ -75,8 +76,7 @@ def total(found: list[dict[str, object]], column: str) -> float:
 
 # Without making a failing run smaller: an example takes seconds, and each assertion names its number.
 @settings(
-    max_examples=6,
-    deadline=None,
+    costly(3),
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
 )

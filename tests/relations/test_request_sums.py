@@ -4,12 +4,13 @@ from collections import Counter
 from collections.abc import Iterable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from iowhy.relations import Relations
 from iowhy.whys.facts.owners import owners
 from iowhy.whys.facts.requests import counted_shape_sql, shape_sql
+from tests.examples import costly
 from tests.relations.test_jumps import MACHINE, Row, number
 from tests.reports.conftest import MS, T0, Make, request
 
@@ -108,7 +109,7 @@ def add(groups: dict[tuple[object, ...], Row], keys: Row, values: Row) -> None:
             found[name] = number(found[name] or 0) + number(value)
 
 
-@settings(max_examples=60)
+@costly(6)
 @given(REQUESTS)
 def test_sums_and_rows_tell_the_same(make: Make, requests: list[Row]) -> None:
     sums = summed_up(requests, T0, T0 + SECOND)

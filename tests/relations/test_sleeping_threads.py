@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from iowhy.relations import Relations
+from tests.examples import costly
 from tests.reports.conftest import MS, Make, call, file, filesystem
 
 Row = dict[str, object]
@@ -79,7 +80,7 @@ def number(value: object) -> int:
     return value
 
 
-@settings(max_examples=60)
+@costly(10)
 @given(CALLS)
 def test_sums_and_rows_tell_the_same(make: Make, calls: list[Row]) -> None:
     recording = make({**MACHINE, "syscalls": calls, "call_sums": summed_up(calls)})

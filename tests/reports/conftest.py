@@ -1,14 +1,15 @@
 """Small recordings written by hand, whose answers are known."""
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from iowhy.recordings import Manifest, Recording
 from iowhy.recordings.manifest import Clock, Host
-from iowhy.recordings.writer import write_recording
 from iowhy.relations.facts import SENSORS
+from tests.in_memory import in_memory
 
 Tables = Mapping[str, Sequence[Mapping[str, object]]]
 Make = Callable[..., Recording]
@@ -22,12 +23,15 @@ WALL0 = 1_700_000_000 * S  # 2023-11-14T22:13:20Z
 
 @pytest.fixture
 def make(tmp_path: Path) -> Make:
-    """make(tables, end_s=…, without=sensors) → Recording that starts at T0."""
-    made = 0
+    """make(tables, end_s=…, without=sensors) → Recording that starts at T0, in memory (in_files.py: in files)."""
+    return maker(tmp_path, in_memory)
 
-    def write(tables: Tables, end_s: float = 1.0, without: Sequence[str] = ()) -> Recording:
-        nonlocal made
-        made += 1
+
+def maker(folder: Path, write: Callable[[Path, Manifest, Tables], Recording]) -> Make:
+    """Recordings with names of their own in a folder, made by `write`."""
+    number = count(1)
+
+    def made(tables: Tables, end_s: float = 1.0, without: Sequence[str] = ()) -> Recording:
         manifest = Manifest(
             source="live",
             host=Host(cpus=2, page_bytes=4096),
@@ -35,9 +39,9 @@ def make(tmp_path: Path) -> Make:
             command=Manifest.made(start_ns=T0, end_ns=T0 + round(end_s * S)).command,
             sensors=Manifest.made(sensors=[s for s in SENSORS if s not in without]).sensors,
         )
-        return write_recording(tmp_path / f"{made}.iowhy", manifest, tables)
+        return write(folder / f"{next(number)}.iowhy", manifest, tables)
 
-    return write
+    return made
 
 
 def call(at_ns: int, dur_ns: int, name: str, tid: int = 10, **more: object) -> dict[str, object]:

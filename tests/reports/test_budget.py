@@ -3,13 +3,15 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from iowhy.errors import Problem
 from iowhy.recordings import Recording
+from iowhy.recordings.writer import write_recording
 from iowhy.reports import Filters, run
-from tests.reports.conftest import MS, Make, S, call, file, request, spent, wait
+from tests.examples import costly
+from tests.reports.conftest import MS, Make, S, call, file, maker, request, spent, wait
 
 
 def budget(rec: Recording, filters: Filters | None = None) -> dict[str, tuple[object, object]]:
@@ -310,7 +312,7 @@ times = st.integers(0, 900 * MS)
 lengths = st.integers(1, 400 * MS)
 
 
-@settings(max_examples=25)
+@costly(6)
 @given(data=st.data())
 def test_adds_up_whatever_was_recorded(make: Make, data: st.DataObject) -> None:
     """Also when waits and states contradict each other: the classes sum to the threads' time."""
@@ -366,8 +368,8 @@ def test_adds_up_whatever_was_recorded(make: Make, data: st.DataObject) -> None:
     assert all(share >= -1e-12 for _, share in found.values())
 
 
-def test_damaged_table_is_a_problem(make: Make) -> None:
-    rec = make({"thread_time": [spent(0, 100 * MS)]})
+def test_damaged_table_is_a_problem(tmp_path: Path) -> None:
+    rec = maker(tmp_path, write_recording)({"thread_time": [spent(0, 100 * MS)]})
     Path(rec.files("thread_time")[0]).write_bytes(b"PAR1 but not really PAR1")
     with pytest.raises(Problem, match="thread_time"):
         run(rec, "budget")

@@ -16,6 +16,9 @@ from iowhy.reports.document import document, pictures_in
 from iowhy.reports.engine import query
 from iowhy.reports.report import built_in, parse
 from tests.reports.conftest import MS, Make, call
+from tests.reports.in_files import make
+
+__all__ = ["make"]
 
 HEADER = "-- title: T\n-- question: Q?\n"
 

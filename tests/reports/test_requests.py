@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from iowhy.errors import Problem
 from iowhy.reports import Filters, run
+from tests.examples import costly
 from tests.reports.conftest import MS, T0, Make, S, file, filesystem, request
 
 VDA = {"dev": 80, "name": "vda"}
@@ -231,7 +232,7 @@ def test_buckets_have_exact_limits(make: Make, power: int) -> None:
         )
 
 
-@settings(max_examples=25)
+@costly(6)
 @given(st.lists(st.integers(0, 2**40) | st.integers(0, 5), min_size=1, max_size=60))
 def test_percentiles_of_latency(make: Make, values: list[int]) -> None:
     rec = make({"block_requests": [request(0, v) for v in values]}, end_s=1)

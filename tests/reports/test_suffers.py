@@ -13,6 +13,9 @@ from iowhy.whys import classes
 from iowhy.whys.facts.culprits import most_loading
 from tests.command_line import invoke
 from tests.reports.conftest import MS, T0, Make, S, request, spent, wait
+from tests.reports.in_files import make
+
+__all__ = ["make"]
 
 SHARED = {"interval_ns": S, "ts_ns": T0, "estimated": False, "dev": 1}
 

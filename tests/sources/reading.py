@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 
 from iowhy.sources.diagnose import diagnose
 from iowhy.sources.format import Block, Interval, Parsed
@@ -14,11 +13,12 @@ from iowhy.sources.formats import formats
 from iowhy.sources.names import Names
 from iowhy.sources.paste import Split, decode, split
 from iowhy.whys.verdict import Verdict, judge
+from tests.examples import costly
 
 FIXTURES = Path(__file__).parent / "fixtures"
 
 #: Property tests here build texts, which is fast; few examples find what is wrong with a reader.
-quick = settings(max_examples=30)
+quick = costly(10)
 
 
 def read(name: str, text: str, command: str = "") -> Parsed:

@@ -1,8 +1,9 @@
 """Tables of system calls, written from generated data and read back: perf trace -s, strace -c."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import costly
 from tests.sources.trace_reading import read_text, rows
 
 NAMES = ["read", "pread64", "fsync", "openat", "_newselect", "io_uring_enter"]
@@ -13,7 +14,7 @@ CALLS = st.dictionaries(
 )
 
 
-@settings(max_examples=25)
+@costly(10)
 @given(st.dictionaries(st.integers(2, 99_999), CALLS, min_size=1, max_size=3), st.booleans())
 def test_perf_trace_s(threads: dict, errors: bool) -> None:
     """`errors`: the column that perf has since 5.10; microseconds are what it can print."""
@@ -48,7 +49,7 @@ def test_perf_trace_s(threads: dict, errors: bool) -> None:
     }
 
 
-@settings(max_examples=25)
+@costly(10)
 @given(CALLS, st.sampled_from(["\n", "\r\n"]))
 def test_strace_c(calls: dict, end: str) -> None:
     rule = "------ ----------- ----------- --------- --------- ----------------"

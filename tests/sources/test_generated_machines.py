@@ -5,11 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from iowhy.sources.diagnose import Diagnosis, diagnose
 from iowhy.whys.verdict import Verdict, judge
+from tests.examples import costly
 
 from . import machines
 from .machines import TOOLS, Machine, iostat, mpstat, vmstat
@@ -75,7 +76,7 @@ any_machine = st.builds(
 )  # fmt: skip
 
 
-@settings(max_examples=80, deadline=None)
+@costly(8)
 @given(of=any_machine, tool=st.sampled_from(sorted(TOOLS)))
 def test_no_cause_claims_more_than_the_text_shows(
     of: Machine, tool: str, tmp_path_factory: pytest.TempPathFactory

@@ -5,7 +5,7 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from iowhy.errors import Problem
@@ -15,10 +15,15 @@ from iowhy.sources.formats import formats
 from iowhy.sources.intervals import Interval, Intervals
 from iowhy.sources.names import Names
 from iowhy.sources.paste import PASTE_MAX_BYTES, STUMBLED, decode, split
+from tests.examples import costly
 
 from .reading import FIXTURES, taken_apart
 
 TEXTS = sorted(path for path in FIXTURES.glob("*.*") if path.suffix in {".txt", ".json"})
+
+
+#: Of each text; `make fuzz` damages them for as long as one likes.
+SEEDS = 2
 
 
 def damaged(text: str, seed: int) -> str:
@@ -50,7 +55,7 @@ def damaged(text: str, seed: int) -> str:
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)
 def test_damage_ends_in_a_recording_or_one_message(path: Path, tmp_path: Path) -> None:
     text = path.read_text()
-    for seed in range(6):
+    for seed in range(SEEDS):
         bad = tmp_path / f"{seed}.txt"
         bad.write_text(damaged(text, seed))
         try:
@@ -63,7 +68,7 @@ def test_damage_ends_in_a_recording_or_one_message(path: Path, tmp_path: Path) -
             con.execute(f"SELECT * FROM {table}").fetchall()
 
 
-@settings(max_examples=60)
+@costly(10)
 @given(st.binary(max_size=400), st.sampled_from(TEXTS), st.integers(0, 2000))
 def test_garbage_inside_is_never_an_exception(junk: bytes, path: Path, where: int) -> None:
     data = path.read_bytes()
@@ -80,7 +85,7 @@ def test_garbage_inside_is_never_an_exception(junk: bytes, path: Path, where: in
         )
 
 
-@settings(max_examples=40)
+@costly(10)
 @given(st.text(max_size=300))
 def test_every_format_reads_any_text(text: str) -> None:
     lines = decode(text.encode("utf-8", "surrogatepass"), "x")

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from iowhy.sources.diagnose import diagnose
@@ -12,6 +12,7 @@ from iowhy.sources.formats import strace
 from iowhy.sources.names import Names
 from iowhy.sources.paste import decode
 from iowhy.whys.verdict import judge
+from tests.examples import costly
 from tests.sources.trace_reading import rows
 
 #: How each kind of descriptor comes to be, and what it is then of: path, kind, durable. `{0}` and `{1}` are its numbers.
@@ -41,7 +42,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@costly(10)
 @given(STEPS)
 def test_a_descriptor_is_what_made_it(steps: list[tuple[str, int, str, int, int]]) -> None:
     """Whatever is opened, duplicated, inherited and closed, in whatever order: a model of the kernel's tables says the same."""

@@ -8,10 +8,11 @@ import zlib
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from iowhy.errors import Problem
+from tests.examples import costly
 from tests.sources.trace_reading import FIXTURES, query, read_file, rows
 
 proto = importlib.import_module("perfetto.protos.perfetto.trace.perfetto_trace_pb2")
@@ -98,7 +99,7 @@ def test_perfetto(tmp_path: Path) -> None:
         assert parsed.host["cpus"] == 8 and any("cpu_idle" in note for note in parsed.notes)
 
 
-@settings(max_examples=8)
+@costly(4)
 @given(
     st.lists(
         st.tuples(st.integers(1, 10**7), st.integers(1, 5), st.sampled_from([0, 1, 2])),

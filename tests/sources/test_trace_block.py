@@ -3,9 +3,10 @@
 import struct
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import costly
 from tests.sources.trace_reading import fixture, query, read_file, read_text, rows
 
 DISK = 8 << 20
@@ -159,7 +160,7 @@ def expected(requests: list) -> list[tuple[object, ...]]:
     return found
 
 
-@settings(max_examples=8)
+@costly(4)
 @given(st.lists(REQUEST, min_size=1, max_size=20))
 def test_blkparse_is_read_back(requests: list) -> None:
     lines = [
@@ -171,7 +172,7 @@ def test_blkparse_is_read_back(requests: list) -> None:
     assert query(parsed, EXPECTED) == expected(requests)
 
 
-@settings(max_examples=8)
+@costly(4)
 @given(st.lists(REQUEST, min_size=1, max_size=20), st.sampled_from("<>"))
 def test_blktrace_is_read_back(tmp_path_factory, requests: list, order: str) -> None:
     acts = {"I": 12, "D": 7, "C": 8}
@@ -248,7 +249,7 @@ EXTENT = st.tuples(
 )
 
 
-@settings(max_examples=30)
+@costly(8)
 @given(st.lists(EXTENT, min_size=1, max_size=30), st.sampled_from([1024, 4096]))
 def test_filefrag_is_read_back(extents: list, unit: int) -> None:
     lines = [

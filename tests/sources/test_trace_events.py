@@ -4,10 +4,11 @@ import random
 import re
 from collections import Counter
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from iowhy.sources.format import Parsed
+from tests.examples import costly
 from tests.sources.trace_reading import fixture, query, read_text, rows
 
 DISK = 7 << 20  # the loop device of make.sh
@@ -183,7 +184,7 @@ def test_writeback_throttle_and_cache_events() -> None:
     assert page["evicted_pages"] == 4 and page["dirtied_pages"] is None
 
 
-@settings(max_examples=8)
+@costly(4)
 @given(
     st.lists(
         st.tuples(

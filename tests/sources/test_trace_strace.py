@@ -3,11 +3,12 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from iowhy.sources.diagnose import diagnose
 from iowhy.whys.verdict import judge
+from tests.examples import costly
 from tests.sources.trace_reading import FIXTURES, fixture, query, read_file, read_text, rows
 
 # The workload of make.sh: dd writes 8 times 16 KiB and 8 times 4 KiB, reads 12 times 8 KiB from the file.
@@ -168,7 +169,7 @@ def printed(name: str, fd: int, size: int, offset: int, data: str) -> str:
     }[name]
 
 
-@settings(max_examples=8)
+@costly(4)
 @given(st.lists(CALL, min_size=1, max_size=30))
 def test_what_is_written_is_read_back(calls: list) -> None:
     lines, expected = [], []

@@ -1,8 +1,9 @@
 """perf trace, bpftrace, ext4slower and offcputime."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import costly
 from tests.sources.trace_reading import fixture, query, read_text, rows
 
 # make.sh: dd writes 8 times 16 KiB and 8 times 4 KiB and reads 12 times 8 KiB.
@@ -73,7 +74,7 @@ def test_bpftrace() -> None:
 BUCKET = st.integers(0, 10**12)
 
 
-@settings(max_examples=40)
+@costly(10)
 @given(st.lists(BUCKET, min_size=1, max_size=30), st.text("abc xyz/:-", min_size=1, max_size=15))
 def test_bpftrace_histograms_are_read_back(counts: list[int], key: str) -> None:
     def label(number: int) -> str:

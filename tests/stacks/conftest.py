@@ -7,7 +7,8 @@ from msgspec.structs import replace
 from iowhy.recordings import Recording, open_recording
 from iowhy.recordings.manifest import MANIFEST, Kept
 from iowhy.recordings.writer import write_recording
-from tests.reports.conftest import MS, T0, S, Tables, file, make, spent, wait
+from tests.reports.conftest import MS, T0, S, Tables, file, spent, wait
+from tests.reports.in_files import make
 
 __all__ = [
     "MS",

@@ -4,9 +4,10 @@ import ctypes
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import costly
 from tests.stacks.kernel_side import library
 
 MEAN = 1_000_000
@@ -38,7 +39,7 @@ def _holds(durations: Sequence[int], weights: Sequence[int], times: int) -> None
         assert abs(weight - dur * times) <= DEVIATIONS * most**0.5, (dur, weight / times)
 
 
-@settings(max_examples=40, deadline=None)
+@costly(6)
 @given(
     durations=st.lists(
         st.sampled_from((LEAST, 90_000, 300_000, 700_000, 2_999_999, 3_000_000, 8_000_000))
@@ -58,7 +59,7 @@ def test_each_call_stands_for_its_length(
     assert abs(sum(weights) - rounds * sum(durations)) <= 3 * MEAN
 
 
-@settings(max_examples=40, deadline=None)
+@costly(6)
 @given(
     durations=st.lists(st.integers(LEAST, 4_000_000), min_size=1, max_size=4),
     seed=st.integers(0, 2**32),

@@ -3,13 +3,14 @@
 import tempfile
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.generated import generate
 from iowhy.recordings import Recording
 from iowhy.relations import Relations
 from iowhy.reports import Filters, run
+from tests.examples import costly
 from tests.reports.conftest import Make, call
 from tests.stacks.conftest import MODULES, MS, T0, file, frames, sample, spent, wait, with_tables
 
@@ -199,7 +200,7 @@ SAMPLE = st.builds(
 )
 
 
-@settings(max_examples=6, deadline=None)
+@costly(3)
 @given(data=st.data(), seed=st.integers(0, 1000))
 def test_stacks_and_what_was_not_sampled_are_the_budget(data: st.DataObject, seed: int) -> None:
     """Whatever the samples say: other threads, calls that were not made, far too much weight."""

@@ -4,12 +4,13 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from iowhy.whys import classes
 from iowhy.whys.budget import Budget
 from iowhy.whys.facts import Facts
+from tests.examples import costly
 
 from .made import MS, START, S, Story
 
@@ -17,7 +18,7 @@ from .made import MS, START, S, Story
 def budget(story: Story) -> Budget:
     with (
         tempfile.TemporaryDirectory() as folder,
-        Facts(story.write(Path(folder) / "x")) as facts,
+        Facts(story.made(Path(folder) / "x")) as facts,
     ):
         return facts.budget
 
@@ -37,7 +38,7 @@ SHARE = st.integers(0, 20).map(lambda n: n / 100)
         max_size=8,
     ),
 )
-@settings(max_examples=15)
+@costly(5)
 def test_it_sums_to_thread_time_and_to_elapsed_time(
     threads: list[tuple[float, float, float, float, float]],
     waits: list[tuple[int, int, str, str | None]],

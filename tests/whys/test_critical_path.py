@@ -38,7 +38,7 @@ def pipeline(*, known: bool = True) -> Story:
 
 
 def budget_of(story: Story, folder: Path) -> Budget:
-    return judge(story.write(folder / "x.iowhy")).budget
+    return judge(story.made(folder / "x.iowhy")).budget
 
 
 def test_a_pipeline_of_three(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_kernel_time_by_what_it_is_spent_on(tmp_path: Path) -> None:
     for number in range(100):
         story.call(START + number * 20 * MS, "read", parts, tid=10, ino=101, offset=0, bytes_=1)
     story.idle_call("futex", 0.1)
-    found = kernel_kinds(story.write(tmp_path / "x.iowhy"))
+    found = kernel_kinds(story.made(tmp_path / "x.iowhy"))
     assert found == {
         "calls on files": pytest.approx(0.2, abs=1e-6),
         "other calls": pytest.approx(0.2, abs=1e-6),
@@ -144,7 +144,7 @@ def test_kernel_time_by_what_it_is_spent_on(tmp_path: Path) -> None:
 
 
 def test_kernel_time_of_older_recordings_is_not_told_apart(tmp_path: Path) -> None:
-    found = kernel_kinds(Story(2.0).thread(kernel=0.5).write(tmp_path / "x.iowhy"))
+    found = kernel_kinds(Story(2.0).thread(kernel=0.5).made(tmp_path / "x.iowhy"))
     assert found == {None: pytest.approx(1.0)}
 
 
@@ -153,4 +153,4 @@ def test_system_calls_are_never_more_than_all_of_the_kernel_time(tmp_path: Path)
     story = Story(2.0).thread(kernel=0.5)
     for row in story.tables["thread_time"]:
         row["cpu_calls_ns"] = int(0.6 * STEP)
-    assert sum(kernel_kinds(story.write(tmp_path / "x.iowhy")).values()) == pytest.approx(1.0)
+    assert sum(kernel_kinds(story.made(tmp_path / "x.iowhy")).values()) == pytest.approx(1.0)

@@ -35,7 +35,7 @@ def story(*, here: int, other: int, mount: int | None = None) -> Story:
 def test_the_device_that_moved_what_the_command_did(
     tmp_path: Path, here: int, other: int, device: str | None
 ) -> None:
-    with Facts(story(here=here, other=other).write(tmp_path / "x.iowhy")) as facts:
+    with Facts(story(here=here, other=other).made(tmp_path / "x.iowhy")) as facts:
         top = facts.devices.top
         assert (None if top is None else top.name) == device
 
@@ -51,7 +51,7 @@ def test_what_others_moved_is_not_taken_for_the_commands(
         if row["dev"] == DISK and row["ts_ns"] != START:
             row["queue_ns"] = 8 * 2 * S
             row["busy_ns"] = 2 * S
-    verdict = judge(made.write(tmp_path / "x.iowhy"))
+    verdict = judge(made.made(tmp_path / "x.iowhy"))
     assert verdict.findings and verdict.findings[0].cause == cause, verdict.answer
     if cause == "device-contended":
         assert verdict.findings[0].confidence < 0.7

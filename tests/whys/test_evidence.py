@@ -10,6 +10,7 @@ from iowhy.whys import evidence, links
 from iowhy.whys.causes import cache_thrash
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.cache import Cache
+from tests.numbers_told import tells
 
 from .conftest import Judge, absent, chain, leads
 from .made import DISK, KIB, MS, START, S, Story, disk, pasted, samples
@@ -21,7 +22,7 @@ Factual = Callable[[Story], Facts]
 def factual(tmp_path: Path) -> Iterator[Factual]:
     """The facts of a story."""
     with ExitStack() as stack:
-        yield lambda story: stack.enter_context(Facts(story.write(tmp_path / "facts.iowhy")))
+        yield lambda story: stack.enter_context(Facts(story.made(tmp_path / "facts.iowhy")))
 
 
 def reader_that_also_wrote() -> Story:
@@ -91,7 +92,7 @@ def test_a_sync_that_computes_says_how_it_waits_only_where_that_is_known(factual
     for row in story.tables["syscalls"]:
         row["blocked_ns"] = None
     said = " ".join(link.statement for link in links.sync_looks_long(factual(story)))
-    assert "100 % of its time is on a CPU" in said and "uninterruptible" not in said
+    assert tells(said, "100 %") and "uninterruptible" not in said
 
 
 def test_pages_are_read_for_the_first_time_only_where_refaults_are_counted(judged: Judge) -> None:
@@ -100,7 +101,7 @@ def test_pages_are_read_for_the_first_time_only_where_refaults_are_counted(judge
         return story.cache(lookups=4000, misses=40, readahead=3960, refaults=refaults)
 
     known, unknown = judged(reader(0)), judged(reader(None))
-    assert "100 % of them were read for the first time" in chain(leads(known, "cache-cold", 0.8))
+    assert tells(chain(leads(known, "cache-cold", 0.8)), "100 %")
     found = leads(unknown, "cache-cold", 0.8)
     assert "first time" not in chain(found)
     assert any("is not known" in why for why in found.lowered_by)

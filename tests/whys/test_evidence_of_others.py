@@ -74,7 +74,7 @@ def beside_others(work: str) -> Story:
 
 @pytest.mark.parametrize("work", WORK)
 def test_no_cause_speaks_of_a_device_that_only_others_use(work: str, tmp_path: Path) -> None:
-    with Facts(beside_others(work).write(tmp_path / "x")) as facts:
+    with Facts(beside_others(work).made(tmp_path / "x")) as facts:
         for cause in causes():
             found = cause.find(facts)
             if found is None:

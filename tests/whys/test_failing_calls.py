@@ -29,7 +29,7 @@ def test_calls_that_fail(failed: int, each_ns: int, said: bool, tmp_path: Path) 
         )
         if number < failed:
             story.tables["syscalls"][-1]["ret"] = -22
-    notes = [note for note in judge(story.write(tmp_path / "x")).notes if "fail" in note]
+    notes = [note for note in judge(story.made(tmp_path / "x")).notes if "fail" in note]
     assert bool(notes) == said
     if said:
         assert notes[0].startswith("200 of 200 calls of pwritev2 fail, and they take 800 ms")

@@ -67,7 +67,7 @@ def test_what_is_said(tmp_path: Path) -> None:
 def test_the_last_error_comes_first(tmp_path: Path) -> None:
     both = story("write", 28)
     both.tables["syscalls"][-1] |= {"ret": -5}
-    names = [one.split("(")[1][:6] for one in judge(both.write(tmp_path / "x.iowhy")).failures]
+    names = [one.split("(")[1][:6] for one in judge(both.made(tmp_path / "x.iowhy")).failures]
     assert names == ["EIO; 1", "ENOSPC"]
 
 

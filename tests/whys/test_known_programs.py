@@ -102,7 +102,7 @@ def test_what_a_program_starts_works_for_it(tmp_path: Path) -> None:
     story.add("threads", tid=9, tgid=9, ppid=8, comm="cc1", start_ns=START)
     story.tables["thread_time"] = [_time(9, 900 * MS, 1_000 * MS)]
     story.file(201, "/usr/bin/make")
-    with Facts(story.write(tmp_path / "x")) as facts:
+    with Facts(story.made(tmp_path / "x")) as facts:
         assert [one.name for one in at_work(facts)] == ["make and ninja"]
 
 

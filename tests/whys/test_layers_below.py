@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.numbers_told import tells
+
 from .conftest import Judge, chain, leads
 from .made import MS, Story
 
@@ -58,4 +60,4 @@ def test_a_device_on_nothing_has_no_such_link(judged: Judge) -> None:
 
 def test_what_passes_through_several_layers_counts_once(judged: Judge) -> None:
     found = leads(judged(on_an_array()), "device-slow", 0.85)
-    assert "dm-1 takes 40 ms for a request" in chain(found)
+    assert tells(chain(found), "dm-1", "40 ms")

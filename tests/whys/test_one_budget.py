@@ -15,6 +15,7 @@ from iowhy.sources import diagnose
 from iowhy.tables import reasons
 from iowhy.whys.verdict import judge
 from iowhy.whys.verdict_json import as_json
+from tests.examples import costly
 
 from .made import DISK, FILE, FS, MS, START, Story, disk, pasted, samples
 
@@ -100,12 +101,12 @@ def stories(draw: st.DrawFn) -> tuple[Story, int]:
     return story, total
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(costly(5), suppress_health_check=list(HealthCheck))
 @given(stories())
 def test_recorded(made: tuple[Story, int]) -> None:
     story, total = made
     with tempfile.TemporaryDirectory() as folder:
-        found = agree(story.write(Path(folder) / "x"))
+        found = agree(story.made(Path(folder) / "x"))
     assert sum(ns or 0 for ns, _ in found.values()) == total
     assert sum(ns or 0 for _, ns in found.values()) == story.elapsed
     assert all((a or 0) >= 0 and (b or 0) >= 0 for a, b in found.values())

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from iowhy.units import percent
@@ -12,6 +12,7 @@ from iowhy.whys.causes import causes
 from iowhy.whys.facts import Facts
 from iowhy.whys.settle import matches
 from iowhy.whys.verdict import judge
+from tests.examples import costly
 
 from .made import FILE, START, Story
 from .test_budget import SHARE, budget
@@ -39,7 +40,7 @@ def test_it_is_taken_out_of_kernel_time_and_stands_by_itself() -> None:
         max_size=4,
     )
 )
-@settings(max_examples=15)
+@costly(5)
 def test_with_it_the_lines_add_up_and_none_is_below_nothing(
     threads: list[tuple[float, float, float, float | None]],
 ) -> None:
@@ -64,7 +65,7 @@ def test_what_was_not_measured_changes_nothing() -> None:
 @pytest.mark.parametrize(("recorder", "said"), [(0.029, False), (0.031, True)])
 def test_a_share_that_counts_is_said(tmp_path: Path, recorder: float, said: bool) -> None:
     story = Story(2.0).thread(10, user=0.5, kernel=0.4, recorder=recorder)
-    verdict = judge(story.write(tmp_path / "x"))
+    verdict = judge(story.made(tmp_path / "x"))
     notes = [note for note in verdict.notes if "the recorder itself" in note]
     assert bool(notes) is said
     if said:
@@ -80,7 +81,7 @@ def test_no_finding_claims_it_and_no_answer_names_it(tmp_path: Path) -> None:
         story.call(
             START + number * 100_000, "read", parts, tid=10, ino=FILE, offset=number, bytes_=1
         )
-    with Facts(story.write(tmp_path / "x")) as facts:
+    with Facts(story.made(tmp_path / "x")) as facts:
         verdict = judge(facts.recording)
         (own,) = [p for p in facts.budget.pieces if p.cls == classes.RECORDER]
         for cause in causes():
@@ -100,7 +101,7 @@ def test_findings_are_of_the_time_without_it(tmp_path: Path) -> None:
         story.call(
             START + number * 5_000, "read", _ON_CPU, tid=10, ino=FILE, offset=number, bytes_=1
         )
-    verdict = judge(story.write(tmp_path / "x"))
+    verdict = judge(story.made(tmp_path / "x"))
     (first, *_) = verdict.findings
     assert first.cause == "small-requests"
     assert first.share == pytest.approx(0.54 / 0.55, abs=0.01)
@@ -122,7 +123,7 @@ _ON_CPU = {"cpu_ns": 1_200, "runnable_ns": 0, "blocked_ns": 0, "sleeping_ns": 0}
 
 def test_one_that_takes_little_is_in_the_whole(tmp_path: Path) -> None:
     story = Story(2.0).thread(10, user=0.98, kernel=0.02, recorder=0.02)
-    verdict = judge(story.write(tmp_path / "x"))
+    verdict = judge(story.made(tmp_path / "x"))
     assert verdict.shares_of_s == verdict.elapsed_s == 2.0
     assert all(finding.share_of == "the time" for finding in verdict.findings)
     assert "without the recorder" not in verdict.answer

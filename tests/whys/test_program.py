@@ -106,7 +106,7 @@ def test_the_time_of_syncs_by_file_and_call(
     story = Story(1.0).file(201, "/data/wal/1").file(202, "/data/base")
     inodes = [201, 202, 202, 203, None]
     story.caller("fsync", 50, blocked=5 * MS, reason="journal_commit", bytes_=None, ino=inodes)
-    with Facts(story.write(tmp_path / "x")) as facts:
+    with Facts(story.made(tmp_path / "x")) as facts:
         found = share_of_syncs(facts.relations, files, spared, calls)
     assert found == pytest.approx(share)
 
@@ -117,7 +117,7 @@ def test_what_syncs_beside_the_others_takes_nothing_from_their_share(tmp_path: P
         story.caller(
             "fsync", 50, tid=tid, blocked=length, reason="journal_commit", bytes_=None, ino=ino
         )
-    with Facts(story.write(tmp_path / "x")) as facts:
+    with Facts(story.made(tmp_path / "x")) as facts:
         wal = share_of_syncs(facts.relations, ("*/wal/*",), (), ())
         base = share_of_syncs(facts.relations, ("*/base",), (), ())
     assert wal == pytest.approx(0.5, abs=0.01) and base == 1.0
@@ -155,7 +155,7 @@ def _at_work(name: str, path: str, story: Story) -> Story:
 
 
 def _remedies(folder: Path, story: Story, cause: str) -> str:
-    with Facts(story.write(folder)) as facts:
+    with Facts(story.made(folder)) as facts:
         found = remedies(facts, at_work(facts), cause, of_syncs=False, of_cpu=True)
     return " ".join(one.text for one in found)
 

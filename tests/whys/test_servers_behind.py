@@ -16,7 +16,7 @@ def test_behind_a_client_its_server_is_recorded(judged: Judge, tmp_path: Path) -
     story.file(201, "/usr/lib/x86_64-linux-gnu/libpq.so.5.15")
     remedy = leads(judged(story), "not-io", 0.9).remedies[0]
     assert "PostgreSQL's server" in remedy and "pgrep -d, -x postgres" in remedy
-    with Facts(Story(1.0).write(tmp_path / "x")) as facts:
+    with Facts(Story(1.0).made(tmp_path / "x")) as facts:
         assert server_behind(facts) is None
 
 

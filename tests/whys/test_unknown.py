@@ -3,7 +3,7 @@
 import tempfile
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pytest import approx
 
@@ -11,6 +11,7 @@ from iowhy.recordings.schema import tables
 from iowhy.whys.facts import Facts
 from iowhy.whys.verdict import judge
 from iowhy.whys.verdict_json import as_json
+from tests.examples import costly
 
 from .made import KIB, MS, START, Row, S, Story, disk, pasted, samples
 
@@ -61,7 +62,7 @@ TABLES = sorted(everything().tables)
     st.sets(st.sampled_from(NULLABLE), max_size=40),
     st.booleans(),
 )
-@settings(max_examples=12, deadline=None)
+@costly(5)
 def test_any_part_may_be_missing(
     dropped: set[str], unknown: set[tuple[str, str]], said: bool
 ) -> None:
@@ -75,7 +76,7 @@ def test_any_part_may_be_missing(
     if not said:
         story.missing |= {"waits", "syscalls", "block_requests"}
     with tempfile.TemporaryDirectory() as folder:
-        verdict = judge(story.write(Path(folder) / "x"))
+        verdict = judge(story.made(Path(folder) / "x"))
     assert verdict.answer
     assert all(0 <= finding.share <= 1 for finding in verdict.findings)
     assert sum(f.share for f in verdict.findings) <= 1 + 1e-6

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -20,6 +20,7 @@ from iowhy.whys.finding import Candidate, Claim, Saving
 from iowhy.whys.settle import settle
 from iowhy.whys.verdict import judge
 from iowhy.whys.verdict_json import as_json
+from tests.examples import costly
 
 from .conftest import Judge, leads
 from .made import KIB, MS, S, Story
@@ -81,7 +82,7 @@ CLAIMS = st.lists(
 
 
 @given(PIECES, st.lists(st.tuples(CLAIMS, st.sets(st.integers(0, 4))), max_size=5))
-@settings(max_examples=150)
+@costly(30)
 def test_shares_never_exceed_the_time(
     pieces: list[Piece], wanted: list[tuple[list[Claim], set[int]]]
 ) -> None:
@@ -102,7 +103,7 @@ def test_shares_never_exceed_the_time(
 
 
 def test_what_lowers_confidence_is_said(tmp_path: Path) -> None:
-    whole = judge(Story(2.0).thread(user=0.9).write(tmp_path / "whole")).findings[0]
+    whole = judge(Story(2.0).thread(user=0.9).made(tmp_path / "whole")).findings[0]
     story = Story(0.25).thread(user=0.9)
     story.missing.add("thread_time")
     base = story.write(tmp_path / "base").manifest
@@ -149,13 +150,13 @@ def test_impossible_values_are_a_problem_not_a_traceback(tmp_path: Path) -> None
     story = Story(1.0).caller("pread64", 20, blocked=10 * MS).requests(20, service=10 * MS)
     story.tables["block_requests"][3]["sector"] = 2**62
     with pytest.raises(Problem, match=r"hostile.*iowhy check"):
-        judge(story.write(tmp_path / "hostile"))
+        judge(story.made(tmp_path / "hostile"))
 
 
 def test_a_file_that_is_named_twice_counts_once(tmp_path: Path) -> None:
     story = Story(1.0).caller("pread64", 50, blocked=10 * MS, jump=True)
     story.file(101, "/data/again").file(101, "/data/once-more")
-    with Facts(story.write(tmp_path / "x")) as facts:
+    with Facts(story.made(tmp_path / "x")) as facts:
         assert facts.calls.reads.calls == 50
 
 

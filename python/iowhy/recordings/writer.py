@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from iowhy.errors import Problem
 from iowhy.recordings.arrays import masked, objects
-from iowhy.recordings.manifest import Kept, Manifest
-from iowhy.recordings.recording import Recording, open_recording
+from iowhy.recordings.manifest import MANIFEST, Kept, Manifest, read_manifest
+from iowhy.recordings.recording import Recording
 from iowhy.recordings.schema import Column, Table, tables
 from iowhy.recordings.stored_rows import StoredRows
 from iowhy.written_files import PRIVATE_DIRECTORY, PRIVATE_FILE
@@ -49,14 +49,14 @@ def write_recording(path: Path, manifest: Manifest, rows: Mapping[str, Rows]) ->
                 (partial / name).mkdir(PRIVATE_DIRECTORY)
                 write_rows(table, partial / name / "000001.parquet")
         text = replace(manifest, tables=counted).as_json()
-        (partial / "manifest.json").touch(PRIVATE_FILE)
-        (partial / "manifest.json").write_text(text, encoding="utf-8")
+        (partial / MANIFEST).touch(PRIVATE_FILE)
+        (partial / MANIFEST).write_text(text, encoding="utf-8")
         partial.rename(path)
     except OSError as error:
         if partial is not None:
             shutil.rmtree(partial, ignore_errors=True)
         raise Problem(f"{path}: cannot be written: {error.strerror or error}") from None
-    return open_recording(path)
+    return Recording(path, read_manifest(path / MANIFEST))
 
 
 def write_rows(table: StoredRows, path: Path) -> None:
@@ -76,23 +76,21 @@ def in_schema(name: str, rows: Rows) -> StoredRows | None:
     Raises Problem for what does not fit.
     """
     table = tables()[name]
-    if isinstance(rows, StoredRows):
-        given, unknown = rows, set(rows.columns) - {c.name for c in table.columns}
-    else:
-        unknown = {name for row in rows for name in row} - {c.name for c in table.columns}
+    if not isinstance(rows, StoredRows):
+        arrays = arrays_of(table, rows)
+        return StoredRows.of(arrays, _types(table)) if len(rows) else None
+    unknown = set(rows.columns) - {c.name for c in table.columns}
     if unknown:
         raise Problem(f"{table.name}: the schema has no column {', '.join(sorted(unknown))}")
     if not len(rows):
         return None
-    if not isinstance(rows, StoredRows):
-        return _of_mappings(table, rows)
     needed = [c for c in table.columns if c.null is None]
     for column in needed:
-        if column.name not in given.columns or given.value(f'count(*) - count("{column.name}")'):
+        if column.name not in rows.columns or rows.value(f'count(*) - count("{column.name}")'):
             raise _missing(table, column)
-    return given.select(
+    return rows.select(
         {
-            c.name: f"CAST({_quoted(c) if c.name in given.columns else 'NULL'} AS {c.sql_type})"
+            c.name: f"CAST({_quoted(c) if c.name in rows.columns else 'NULL'} AS {c.sql_type})"
             for c in table.columns
         }
     )
@@ -106,7 +104,15 @@ def _missing(table: Table, column: Column) -> Problem:
     return Problem(f"{table.name}.{column.name}: a value is missing and may not be")
 
 
-def _of_mappings(table: Table, rows: Sequence[Mapping[str, object]]) -> StoredRows:
+def _types(table: Table) -> dict[str, str]:
+    return {c.name: c.sql_type for c in table.columns}
+
+
+def arrays_of(table: Table, rows: Sequence[Mapping[str, object]]) -> dict[str, Any]:
+    """A table's columns as arrays of numpy. Raises Problem for what the schema has not, or rules out."""
+    unknown = {name for row in rows for name in row} - {c.name for c in table.columns}
+    if unknown:
+        raise Problem(f"{table.name}: the schema has no column {', '.join(sorted(unknown))}")
     arrays = {}
     for column in table.columns:
         values = [row.get(column.name) for row in rows]
@@ -116,7 +122,7 @@ def _of_mappings(table: Table, rows: Sequence[Mapping[str, object]]) -> StoredRo
             arrays[column.name] = _KINDS[column.type](values)
         except (TypeError, ValueError, OverflowError) as error:
             raise Problem(f"{table.name}.{column.name}: {error}") from None
-    return StoredRows.of(arrays, {c.name: c.sql_type for c in table.columns})
+    return arrays
 
 
 def _numbers(values: list[Any]) -> Any:

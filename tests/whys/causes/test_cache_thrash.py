@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.numbers_told import tells
+
 from ..conftest import Judge, absent, chain, finding, leads
 from ..made import FILE, GIB, KIB, MIB, MS, START, Story
 
@@ -16,8 +18,8 @@ def test_passes_over_more_than_fits(judged: Judge) -> None:
     story.group(memory_limit_bytes=48 * MIB, memory_bytes=48 * MIB, cached_bytes=40 * MIB)
     found = leads(judged(story), "cache-thrash", 0.6, 0.75)
     text = chain(found)
-    assert "hit ratio pass by pass: 0 % · 0 % · 0 % · 0 %" in text
-    assert "64 MiB would have to fit; the cache may take 48 MiB" in text
+    assert tells(text, "0 %", "0 %", "0 %", "0 %")
+    assert tells(text, "64 MiB", "48 MiB")
     assert "4.0 times over" in text
 
 
@@ -105,7 +107,7 @@ def test_kswapd_is_named_beside_a_little_of_others(judged: Judge) -> None:
     story.evicted(30_000, reclaimed=30_000, tgid=78, comm="kswapd0")
     story.evicted(10_000, reclaimed=0, tgid=79, comm="sh")
     found = leads(judged(story), "cache-thrash", 0.6)
-    assert "75 % of the 40,000 pages" in chain(found)
+    assert tells(chain(found), "75 %", "40,000")
     assert "kswapd, as the machine is short of memory; most by kswapd0" in chain(found)
 
 
@@ -119,7 +121,7 @@ def test_who_took_the_memory_is_the_service_of_both(judged: Judge) -> None:
         "containers", id="backup.service", name="backup.service", runtime="systemd", cgroup="/b"
     )
     said = chain(leads(judged(story), "cache-thrash", 0.6))
-    assert "most by backup.service (mostly tar, 2 processes)" in said
+    assert tells(said, "backup.service", "tar", "2 processes")
 
 
 def test_what_was_removed_is_no_reason_for_what_was_read_again(judged: Judge) -> None:
@@ -128,7 +130,7 @@ def test_what_was_removed_is_no_reason_for_what_was_read_again(judged: Judge) ->
     story.evicted(200_000, reclaimed=0, ino=707)
     story.group(memory_limit_bytes=48 * MIB, memory_bytes=48 * MIB, memory_limit_hits=900)
     found = leads(judged(story), "cache-thrash", 0.6)
-    assert "100 % of the 40,000 pages evicted from re-read files" in chain(found)
+    assert tells(chain(found), "100 %", "40,000")
     assert "the limit of its control group" in chain(found)
     assert any("Raise the memory limit" in text for text in found.remedies)
     # The near miss: what was given up is what was read again.
@@ -163,10 +165,7 @@ def test_what_misses_take_of_a_cpu_goes_with_them(judged: Judge) -> None:
     """4.1 ms each in the place of 0.1: 20 % of the time, which more memory saves as well as the 30 % of waiting."""
     verdict = judged(misses_and_hits(41 * MS // 10))
     found = leads(verdict, "cache-thrash", 0.44, 0.46)
-    assert (
-        "15 % of the time is CPU time for re-reading: a miss takes 4 ms more than a hit"
-        in chain(found)
-    )
+    assert tells(chain(found), "15 %", "4 ms")
 
 
 def test_misses_that_take_no_more_than_hits_leave_the_cpu_alone(judged: Judge) -> None:

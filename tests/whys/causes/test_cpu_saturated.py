@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.numbers_told import tells
+
 from ..conftest import Judge, absent, leads
 from ..made import MS, Story
 
@@ -46,15 +48,15 @@ def test_who_uses_the_cpus_is_summed_by_container(judged: Judge) -> None:
     for row in story.tables["threads"]:
         row["container"] = "" if row["tgid"] == 10 else "c1"
     found = leads(judged(story), "cpu-saturated", 0.9)
-    said = "".join(link.statement for link in found.chain)
-    assert "noisy (3 processes) uses 1.20 of these CPUs" in said
+    said = "\n".join(link.statement for link in found.chain)
+    assert tells(said, "noisy", "3", "1.20")
 
 
 def test_a_neighbour_takes_the_cpus(judged: Judge) -> None:
     story = Story(2.0, cpus=2).thread(10, user=0.5, runnable=0.5).machine(busy=1.0)
     verdict = judged(story)
     found = leads(verdict, "cpu-saturated", 0.45, 0.55)
-    assert "other processes use 1.50 CPUs" in "".join(link.statement for link in found.chain)
+    assert tells("\n".join(link.statement for link in found.chain), "1.50")
     # Its own work would be no shorter without them.
     assert [f.cause for f in verdict.findings] == ["cpu-saturated", "cpu-serial"]
 

@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.numbers_told import tells
+
 from ..conftest import Judge, absent, chain, leads
 from ..made import DISK, KIB, MS, START, Story
 
@@ -27,7 +29,7 @@ def test_the_neighbour_is_named(judged: Judge) -> None:
     )
     story.add("neighbours", tgid=77, comm="backup")
     found = leads(judged(story), "device-contended", 0.7)
-    assert "most by backup (process 77)" in chain(found)
+    assert tells(chain(found), "backup", "process 77")
 
 
 @pytest.mark.parametrize(
@@ -99,7 +101,7 @@ def test_the_neighbour_is_the_process_with_most_time_whatever_its_files(judged: 
     )
     story.add("neighbours", tgid=77, comm="backup").add("neighbours", tgid=78, comm="other")
     verdict = judged(story)
-    assert "most by backup (process 77" in chain(leads(verdict, "device-contended", 0.7))
+    assert tells(chain(leads(verdict, "device-contended", 0.7)), "backup", "process 77")
 
 
 def placed(story: Story, since: int, begin: float, end: float) -> Story:

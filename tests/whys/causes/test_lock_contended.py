@@ -3,6 +3,7 @@
 import pytest
 
 from iowhy.whys import classes
+from tests.numbers_told import tells
 
 from ..conftest import Judge, absent, chain, finding, leads
 from ..made import MS, Story
@@ -48,7 +49,7 @@ def test_part_of_the_time_nobody_else_is_at_work(judged: Judge) -> None:
     found = finding(verdict, "lock-contended")
     assert found is not None
     assert found.share == pytest.approx(verdict.budget.elapsed(classes.LOCK) / 2, abs=0.01)
-    assert "another of them is at work for 50 % of that waiting time" in chain(found)
+    assert tells(chain(found), "50 %")
 
 
 def test_not_where_nobody_can_hold_it(judged: Judge) -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from iowhy.whys.evidence import RUN_AGAIN
 from iowhy.whys.finding import Finding
+from tests.numbers_told import tells
 
 from ..conftest import Judge, absent, chain, finding, leads
 from ..made import FILE, FS, KIB, MS, Story
@@ -32,9 +33,9 @@ def test_records_that_are_smaller_than_a_block(judged: Judge) -> None:
     )
     found = the(judged, story)
     text = chain(found)
-    assert "is spent in pwrite64, waiting for the rest of 4 KiB blocks" in text
-    assert "200 of 200 writes wait for that; a write has 512 B on average" in text
-    assert "200 requests read 800 KiB, to write 100 KiB" in text
+    assert tells(text, "pwrite64", "4 KiB")
+    assert tells(text, "200", "200", "512 B")
+    assert tells(text, "200", "800 KiB", "100 KiB")
     assert "blocks of /data/file first" in found.summary
     assert "Write whole, aligned blocks" in found.remedies[0]
     assert found.gain == pytest.approx(found.share)
@@ -47,7 +48,7 @@ def test_every_call_that_writes(judged: Judge, call: str) -> None:
 
 def test_several_files(judged: Judge) -> None:
     story = writer(ino=[FILE, 2]).file(2, "/data/other")  # type: ignore[arg-type]
-    assert "blocks of 2 files first" in the(judged, story).summary
+    assert tells(the(judged, story).summary, "2 files")
 
 
 def test_what_was_not_recorded_is_not_said(judged: Judge) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from iowhy.recordings import Recording
 from iowhy.recordings.manifest import Host, Manifest
-from iowhy.recordings.writer import write_recording
+from tests.in_memory import in_memory
 
 from .base import DISK, Row, S
 
@@ -12,7 +12,7 @@ from .base import DISK, Row, S
 def pasted(folder: Path, tables: dict[str, list[Row]], *, cpus: int | None = None) -> Recording:
     """What `iowhy diagnose` would make of other tools' text."""
     manifest = Manifest.made(source="diagnose", mode="paste", host=Host(cpus=cpus))
-    return write_recording(folder, manifest, tables)
+    return in_memory(folder, manifest, tables)
 
 
 def samples(

@@ -7,6 +7,7 @@ from iowhy.recordings import Recording
 from iowhy.recordings.manifest import Host, Manifest, Sensor
 from iowhy.recordings.writer import write_recording
 from iowhy.tables import sensors
+from tests.in_memory import in_memory
 
 from .base import FILE, GIB, MIB, PAGE, START
 from .cache import Cache
@@ -26,7 +27,14 @@ class Story(Threads, Files, Cache, Device, Machine):
         self.file(FILE, "/data/file", 64 * MIB)
 
     def write(self, folder: Path) -> Recording:
-        """The recording."""
+        """The recording, in files."""
+        return write_recording(folder, self._manifest(), self.tables)
+
+    def made(self, folder: Path) -> Recording:
+        """The recording, in memory, as if it were there."""
+        return in_memory(folder, self._manifest(), self.tables)
+
+    def _manifest(self) -> Manifest:
         if "cpu_samples" not in self.tables and "cpu_samples" not in self.missing:
             self.machine()
         ran = [
@@ -35,7 +43,7 @@ class Story(Threads, Files, Cache, Device, Machine):
             )
             for name in sensors()
         ]
-        manifest = Manifest.made(
+        return Manifest.made(
             argv=list(self.argv),
             mode=self.mode,
             start_ns=START,
@@ -44,4 +52,3 @@ class Story(Threads, Files, Cache, Device, Machine):
             host=Host(cpus=self.cpus, memory_bytes=8 * GIB, page_bytes=PAGE),
             exit_status=0,
         )
-        return write_recording(folder, manifest, self.tables)

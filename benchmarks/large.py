@@ -78,7 +78,7 @@ def generate_large(path: Path, shape: Shape) -> Recording:
     counted = {name: Kept(kept=count) for name, count in rows.items()}
     manifest = replace(manifest_until(end_ns), tables=counted)
     (path / "manifest.json").write_text(manifest.as_json())
-    with Relations.of(open_recording(path)) as relations:
+    with Relations(open_recording(path)) as relations:
         for name in SUMMED:
             summed = _summed(relations, name)
             if summed.num_rows <= MOST_SUMMED:

@@ -25,7 +25,7 @@ static __always_inline int count_folio(struct folio *folio, __u16 what)
 	}
 	key.cgroup = group_id_of(task);
 	key.dev = inode->i_sb->s_dev;
-	add(&key, -1, folio_pages(folio) << PAGE_SHIFT);
+	add(&key, -1, folio_pages(folio) << page_shift);
 	return 0;
 }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use iowhy_readings::containers::Hierarchy;
+use iowhy_readings::host::page_bytes;
 use iowhy_readings::mounts::Mounts;
 use iowhy_readings::Roots;
 use iowhy_recorder::calls;
@@ -245,5 +246,6 @@ fn set_constants(open: &mut OpenAgentSkel<'_>, helpers: &Helpers) -> Result<()> 
         .and_then(|name| helpers.controller(name))
         .unwrap_or(-1);
     rodata.tick_ns = tick_ns() as u64;
+    rodata.page_shift = page_bytes().ilog2();
     Ok(())
 }

@@ -63,7 +63,7 @@ class Run(Struct):
         from iowhy.relations import Relations
 
         recording = self._ended()
-        with recording.damage_named(), Relations.of(recording) as relations:
+        with recording.damage_named(), Relations(recording) as relations:
             return values(relations, measures().values())
 
     def __getitem__(self, name: str) -> float:

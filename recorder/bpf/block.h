@@ -73,7 +73,7 @@ static __always_inline void clean_pages(const struct event_request *r, __u32 byt
 	struct file_id file = owner_of(r);
 
 	if (r->op == OP_WRITE && r->owner == OWNER_DATA && r->owner_page != ~0ULL && !r->from_above)
-		walk_chunks(&file, r->owner_page, r->owner_page + (bytes >> PAGE_SHIFT), SET_CLEAN);
+		walk_chunks(&file, r->owner_page, r->owner_page + (bytes >> page_shift), SET_CLEAN);
 }
 
 SEC("tp_btf/block_rq_issue")

@@ -287,8 +287,8 @@ static __always_inline void count_read(struct thread *t, long ret)
 
 	if (ret <= 0 || !(t->call_flags & CALL_HAS_OFFSET))
 		return;
-	page = t->call_offset >> PAGE_SHIFT;
-	end = ((t->call_offset + ret - 1) >> PAGE_SHIFT) + 1;
+	page = t->call_offset >> page_shift;
+	end = ((t->call_offset + ret - 1) >> page_shift) + 1;
 	found = take_ahead(t, &t->file, page, end);
 	if (found) {
 		counts = counts_of(&t->file, t->tgid);
@@ -305,8 +305,8 @@ static __always_inline void count_write(struct thread *t, long ret)
 
 	if (ret <= 0 || !(t->call_flags & CALL_HAS_OFFSET))
 		return;
-	page = start >> PAGE_SHIFT;
-	end = ((start + ret - 1) >> PAGE_SHIFT) + 1;
+	page = start >> page_shift;
+	end = ((start + ret - 1) >> page_shift) + 1;
 	found = walk_chunks(&t->file, page, end, t->call_flags & CALL_DIRTIED ? SET_DIRTY : SET_DIRTY_TOO);
 	counts = found ? counts_of(&t->file, t->tgid) : NULL;
 	if (counts)

@@ -76,7 +76,7 @@ static __noinline long found_code(struct task_struct *task, struct vm_area_struc
 		return 0;
 	e->start = BPF_CORE_READ(area, vm_start);
 	e->end = BPF_CORE_READ(area, vm_end);
-	e->offset = BPF_CORE_READ(area, vm_pgoff) << PAGE_SHIFT;
+	e->offset = BPF_CORE_READ(area, vm_pgoff) << page_shift;
 	e->ino = id.ino;
 	e->dev = id.dev;
 	e->generation = id.generation;

@@ -325,7 +325,7 @@ static __noinline long found_area(struct task_struct *task, struct vm_area_struc
 		return 0;
 	if (set_file(t, file)) {
 		t->call_offset = search->address - BPF_CORE_READ(area, vm_start) +
-				 (BPF_CORE_READ(area, vm_pgoff) << PAGE_SHIFT);
+				 (BPF_CORE_READ(area, vm_pgoff) << page_shift);
 		t->call_flags |= CALL_HAS_OFFSET;
 	}
 	return 0;

@@ -91,7 +91,7 @@ static __noinline void folio_around(struct address_space *mapping, __u64 index, 
 static __always_inline __u64 folio_end(struct folio *folio, struct inode *inode)
 {
 	__u64 end = folio_index(folio) + folio_pages(folio);
-	__u64 size = (inode->i_size + PAGE_SIZE - 1) >> PAGE_SHIFT;
+	__u64 size = (inode->i_size + PAGE_SIZE - 1) >> page_shift;
 
 	return folio_index(folio) < size && size < end ? size : end;
 }

@@ -16,8 +16,9 @@
 #include <bpf/bpf_tracing.h>
 #include <bpf/bpf_core_read.h>
 
-#define PAGE_SHIFT 12
-#define PAGE_SIZE (1ULL << PAGE_SHIFT)
+/* Of the running kernel: 4 KiB, or 16 or 64 KiB on arm64. Set before the programs are loaded. */
+const volatile __u32 page_shift = 12;
+#define PAGE_SIZE (1ULL << page_shift)
 
 /* include/linux/sched.h: bits of task_struct.__state */
 #define TASK_INTERRUPTIBLE 0x00000001

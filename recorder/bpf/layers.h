@@ -142,7 +142,7 @@ static __always_inline struct origin origin_at(const struct event_request *above
 	};
 
 	if (origin.page != ~0ULL)
-		origin.page += (sector - above->sector) >> (PAGE_SHIFT - 9);
+		origin.page += (sector - above->sector) >> (page_shift - 9);
 	return origin;
 }
 

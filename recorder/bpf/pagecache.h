@@ -41,7 +41,7 @@ int BPF_PROG(on_get_pages, struct address_space *mapping, unsigned long index, u
 	file = identify_known(inode);
 	from = index;
 	to = last + 1;
-	size = (inode->i_size + PAGE_SIZE - 1) >> PAGE_SHIFT;
+	size = (inode->i_size + PAGE_SIZE - 1) >> page_shift;
 	if (to > size)
 		to = size;
 	counts = counts_of(&file, t->tgid);
@@ -118,8 +118,8 @@ int BPF_PROG(on_page_add, struct folio *folio)
 			}
 		}
 	} else if (t->call >= 0 && (__u64)inode == t->inode && has_range(t)) {
-		low = t->call_offset >> PAGE_SHIFT;
-		high = (t->call_offset + t->call_bytes + PAGE_SIZE - 1) >> PAGE_SHIFT;
+		low = t->call_offset >> page_shift;
+		high = (t->call_offset + t->call_bytes + PAGE_SIZE - 1) >> page_shift;
 		if (low < page)
 			low = page;
 		if (high > end)

@@ -151,7 +151,7 @@ static __always_inline bool page_owner(struct bio *bio, struct event_request *r,
 	*file_page = true;
 	set_owner(r, &file);
 	r->owner_page = page_index(head) + (page - head) / bpf_core_type_size(struct page) +
-			(BPF_CORE_READ(vecs, bv_offset) >> PAGE_SHIFT);
+			(BPF_CORE_READ(vecs, bv_offset) >> page_shift);
 	return true;
 }
 

@@ -14,10 +14,11 @@
 #include "thread.h"
 #include "points.h"
 
-/* Bytes of the stack that are taken at most, and room for the page in which that ends. */
+/* Bytes of the stack that are taken at most, a part of a page at a time, and room for the part in which that ends. */
 #define STACK_BYTES (64 * 1024)
-#define STACK_ROOM (STACK_BYTES + PAGE_SIZE)
-#define STACK_PAGES (STACK_BYTES / PAGE_SIZE + 1)
+#define STACK_PART 4096ULL /* divides a page of every size */
+#define STACK_ROOM (STACK_BYTES + STACK_PART)
+#define STACK_PARTS (STACK_BYTES / STACK_PART + 1)
 /* What lies above a stack's first frame of the main thread: the number of arguments (man 5 elf has the rest). */
 #define STACK_ABOVE 8
 /* Frames of the kernel's stack that are kept of a sample on a CPU. */
@@ -161,12 +162,12 @@ struct stack_copy {
 	struct sample_buffer *buffer;
 };
 
-/* One page of the stack, or the rest of the one that it begins in. What is not in memory ends it. */
-static __noinline long copy_page(__u32 i, struct stack_copy *copy)
+/* One part of the stack, or the rest of the one that it begins in. What is not in memory ends it. */
+static __noinline long copy_part(__u32 i, struct stack_copy *copy)
 {
 	struct sample_buffer *buffer = copy->buffer;
 	__u64 at = buffer->event.length, most = buffer->most, address = buffer->event.sp + at;
-	__u64 chunk = PAGE_SIZE - (address & (PAGE_SIZE - 1));
+	__u64 chunk = STACK_PART - (address & (STACK_PART - 1));
 
 	if (at >= most)
 		return 1;
@@ -175,7 +176,7 @@ static __noinline long copy_page(__u32 i, struct stack_copy *copy)
 	/* The compiler knows these bounds; a verifier that does not follow a difference (5.10) must see them, too. */
 	barrier_var(at);
 	barrier_var(chunk);
-	if (at >= STACK_BYTES || chunk > PAGE_SIZE)
+	if (at >= STACK_BYTES || chunk > STACK_PART)
 		return 1;
 	if (bpf_probe_read_user(&buffer->bytes[at], chunk, (void *)address))
 		return 1;
@@ -192,7 +193,7 @@ static __always_inline void copy_stack(struct sample_buffer *buffer, struct task
 	if (sp < start && start - sp < STACK_BYTES)
 		buffer->most = start - sp;
 	buffer->event.length = 0;
-	REPEAT(STACK_PAGES, STACK_PAGES, copy_page, &copy);
+	REPEAT(STACK_PARTS, STACK_PARTS, copy_part, &copy);
 }
 
 /* The buffer of this CPU, for one at a time; NULL: it is in use. */

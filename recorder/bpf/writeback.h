@@ -172,7 +172,7 @@ static __always_inline int add_written_bytes(const struct inode *inode, __u64 le
 	struct thread *t = current_thread();
 
 	if (t)
-		add_written(t, inode, (length + PAGE_SIZE - 1) >> PAGE_SHIFT);
+		add_written(t, inode, (length + PAGE_SIZE - 1) >> page_shift);
 	return 0;
 }
 

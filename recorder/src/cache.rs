@@ -7,8 +7,6 @@ use iowhy_store::Result;
 
 use crate::event::{CacheCounts, CacheKey, Call};
 
-const PAGE_SHIFT: u32 = 12;
-
 /// What the tracepoints of this kernel emit.
 #[derive(Clone, Copy, Debug)]
 pub struct Known {
@@ -30,8 +28,9 @@ impl Default for Known {
 type Key = (u32, u32, u64);
 
 /// Counts of the interval under way, by process, device and inode.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Cache {
+    page_bytes: u64,
     /// Which of the counts are known here.
     pub known: Known,
     counts: HashMap<Key, CacheCounts>,
@@ -41,6 +40,22 @@ pub struct Cache {
 }
 
 impl Cache {
+    /// Of a kernel with pages of that size.
+    pub fn new(page_bytes: u64) -> Cache {
+        Cache {
+            page_bytes,
+            known: Known::default(),
+            counts: HashMap::new(),
+            latest: None,
+            owed: HashMap::new(),
+        }
+    }
+
+    /// Bytes that mapped memory and calls read and dirtied of a file, by its pages; what mapped memory moves is in no call.
+    pub fn moved_bytes(&self, counts: &CacheCounts) -> u64 {
+        (counts.demand + counts.readahead + counts.dirtied + counts.faults) * self.page_bytes
+    }
+
     /// Adds what the programs counted.
     pub fn add(&mut self, key: CacheKey, more: &CacheCounts) {
         let counts = self
@@ -67,8 +82,8 @@ impl Cache {
         let Some(end) = e.offset.checked_add(read) else {
             return;
         };
-        let last = (end - 1) >> PAGE_SHIFT;
-        let pages = last - (e.offset >> PAGE_SHIFT) + 1;
+        let last = (end - 1) / self.page_bytes;
+        let pages = last - e.offset / self.page_bytes + 1;
         let key = (e.tgid, e.dev, e.ino);
         match &mut self.latest {
             Some((latest, sum)) if *latest == key => *sum += pages,
@@ -141,14 +156,20 @@ mod tests {
 
     #[test]
     fn a_read_looks_up_every_page_that_it_touches() {
-        for (offset, ret, pages) in [
-            (0, 4096, 1),
-            (0, 4097, 2),
-            (4095, 2, 2),
-            (8192, 1, 1),
-            (100, 1 << 20, 257),
+        const SMALL: u64 = 4096;
+        const LARGE: u64 = 65_536;
+        for (page_bytes, offset, ret, pages) in [
+            (SMALL, 0, 4096, 1),
+            (SMALL, 0, 4097, 2),
+            (SMALL, 4095, 2, 2),
+            (SMALL, 8192, 1, 1),
+            (SMALL, 100, 1 << 20, 257),
+            (LARGE, 0, 4097, 1),
+            (LARGE, 4095, 2, 1),
+            (LARGE, 65_535, 2, 2),
+            (LARGE, 100, 1 << 20, 17),
         ] {
-            let mut cache = Cache::default();
+            let mut cache = Cache::new(page_bytes);
             cache.looked_up(&Call {
                 offset,
                 ret,
@@ -157,10 +178,10 @@ mod tests {
             assert_eq!(
                 rows_of(&mut cache)[0].lookup_pages,
                 Some(pages),
-                "{offset} {ret}"
+                "{page_bytes} {offset} {ret}"
             );
         }
-        let mut cache = Cache::default();
+        let mut cache = Cache::new(SMALL);
         cache.looked_up(&Call {
             ret: 0,
             ..Call::default()
@@ -173,8 +194,21 @@ mod tests {
     }
 
     #[test]
+    fn bytes_of_a_file_are_those_of_its_pages() {
+        let counts = CacheCounts {
+            demand: 1,
+            readahead: 2,
+            dirtied: 4,
+            faults: 8,
+            ..CacheCounts::default()
+        };
+        assert_eq!(Cache::new(4096).moved_bytes(&counts), 15 * 4096);
+        assert_eq!(Cache::new(65_536).moved_bytes(&counts), 15 * 65_536);
+    }
+
+    #[test]
     fn faults_that_turn_major_are_not_minor() {
-        let mut cache = Cache::default();
+        let mut cache = Cache::new(4096);
         let key = CacheKey::default();
         cache.add(
             key,

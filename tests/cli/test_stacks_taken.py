@@ -2,7 +2,7 @@
 
 import pytest
 
-from iowhy.commands.record import _bounds
+from iowhy.commands.record import request_of
 from iowhy.options.described import build
 from iowhy.options.record import Options, check
 
@@ -27,4 +27,4 @@ def test_stacks_are_taken_unless_it_is_of_the_whole_machine(
 ) -> None:
     options = build(Options, given)
     check(options)
-    assert ("--stacks" in _bounds(options)) is taken
+    assert request_of(options).stacks is taken

@@ -42,7 +42,7 @@ def held(recording: Recording, *texts: str) -> list[bool | None]:
 
 def test_each_measure_is_a_number_and_no_file_has_more_than_all(tmp_path: Path) -> None:
     made = generate(tmp_path / "made.iowhy", calls=2000, seed=7, files=8, threads=3)
-    with Relations.of(made) as relations:
+    with Relations(made) as relations:
         found = values(relations, measures().values())
         for measure in measures().values():
             value = found[measure.name]

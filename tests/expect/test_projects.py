@@ -295,7 +295,7 @@ def test_json_holds_every_measure(folder: Path) -> None:
 def test_what_the_filesystem_decides_is_no_count_of_a_run() -> None:
     """In how many pieces a file lies depends on where space was free: a baseline that held it would fail by chance."""
     recording = open_recording(Path(__file__).parents[2] / "docs/recordings/scattered.iowhy.zip")
-    with Relations.of(recording) as relations:
+    with Relations(recording) as relations:
         assert values(relations, [measures()["extents"]])["extents"] == 15_218
     found = counts(recording)
     assert "sync_calls" in found and "extents" not in found

@@ -28,6 +28,6 @@ def one(recording: Recording, sql: str, *values: object) -> object:
 
 def of_relations(recording: Recording, sql: str) -> object:
     """The one value of a query over a recording's relations."""
-    with Relations.of(recording) as relations:
+    with Relations(recording) as relations:
         ((value,),) = relations.rows(sql)
     return value

@@ -87,7 +87,7 @@ def checks(out: Path) -> Iterator[Check]:
 
 def _named(recording: Recording) -> Iterator[Check]:
     """What the chain of a finding says of the mirror: what it lies on, and which member answers late."""
-    with Relations.of(recording) as relations:
+    with Relations(recording) as relations:
         ((top,),) = relations.rows("SELECT dev FROM devices WHERE mapper_name = 'top'")
         layers = below(relations, int(top))
     assert layers is not None

@@ -33,7 +33,7 @@ os._exit(0)
 
 def waits_of(recording: Recording) -> dict[tuple[str | None, str], tuple[int, int]]:
     """How often and how long it waited, by call and reason."""
-    with Relations.of(recording) as relations:
+    with Relations(recording) as relations:
         rows = relations.rows(
             "SELECT syscall, reason, count(*), sum(dur_ns) FROM waits GROUP BY ALL"
         )
@@ -42,7 +42,7 @@ def waits_of(recording: Recording) -> dict[tuple[str | None, str], tuple[int, in
 
 def idle_ns(recording: Recording, reason: str) -> int:
     """Of the budget, what is idle for that reason."""
-    with Relations.of(recording) as relations:
+    with Relations(recording) as relations:
         ((ns,),) = relations.rows(
             f"SELECT coalesce(sum(thread_ns), 0) FROM budget_pieces WHERE reason = '{reason}' AND class = 'idle'"
         )
@@ -65,7 +65,7 @@ def test_page_faults_wait_for_the_process_that_serves_the_file(tmp_path: Path) -
     # The kernel may ask for a page ahead of its touch, and wait for it by its lock as well.
     assert PAGES <= waits <= 2 * PAGES
     assert ns >= PAGES * DELAY_MS * 1e6
-    with Relations.of(recording) as relations:
+    with Relations(recording) as relations:
         ((reading,),) = relations.rows(
             "SELECT sum(thread_ns) FROM budget_pieces WHERE syscall IS NULL AND reason = 'fuse' AND class LIKE '%read%'"
         )
@@ -78,7 +78,7 @@ def test_page_faults_wait_for_what_was_asked_ahead(tmp_path: Path) -> None:
     with served_by_python(tmp_path, 10 * DELAY_MS, "ahead") as (mount, server):
         argv = python(MAPPED, mount, "256", "ahead")
         recording = record(argv, tmp_path / "a.iowhy")
-    with Relations.of(recording) as relations:
+    with Relations(recording) as relations:
         ((ns,),) = relations.rows(
             "SELECT sum(total_ns) FROM served_waits WHERE syscall IS NULL AND served_by = 'process'"
         )
@@ -104,7 +104,7 @@ def test_who_closes_files_waits_for_the_process_that_serves_them(tmp_path: Path)
     assert ns >= FILES * DELAY_MS * 1e6
     assert waits["dup2", "fuse"][1] >= DELAY_MS * 1e6
     assert waits["exit_group", "fuse"][1] >= DELAY_MS * 1e6
-    with Relations.of(recording) as relations:
+    with Relations(recording) as relations:
         classes = relations.rows(
             "SELECT DISTINCT class FROM wait_classes WHERE syscall IN ('close', 'dup2', 'exit_group') AND reason = 'fuse'"
         )
@@ -198,7 +198,7 @@ def test_of_a_process_that_runs_already_faults_are_told_from_calls_whose_beginni
         work = subprocess.Popen(python(ATTACHED, mount), stdout=subprocess.PIPE)
         with (
             attached_to(work, tmp_path / "a.iowhy") as recording,
-            Relations.of(recording) as relations,
+            Relations(recording) as relations,
         ):
             rows = relations.rows(
                 f"SELECT tid = {work.pid}, reason, sum(dur_ns) FROM waits WHERE syscall IS NULL GROUP BY ALL"

@@ -35,7 +35,7 @@ def test_names_are_waited_for_at_the_process_that_serves_them(
     mount, server = served
     argv = python(WORK, mount, str(LOOKED_AT), str(REMOVED))
     recording = record(argv, tmp_path / "a.iowhy")
-    with Relations.of(recording) as relations:
+    with Relations(recording) as relations:
         waits = relations.rows(
             "SELECT syscall LIKE '%stat%' AS looks, count(*), sum(dur_ns) FROM waits"
             " WHERE reason = 'fuse' AND (syscall LIKE '%stat%' OR syscall LIKE 'unlink%') GROUP BY 1 ORDER BY 1"
@@ -78,7 +78,7 @@ def test_attributes_are_waited_for_at_the_process_that_serves_them(
 ) -> None:
     mount, _ = served
     recording = record(python(ATTRIBUTES, mount, str(CHANGED)), tmp_path / "a.iowhy")
-    with Relations.of(recording) as relations:
+    with Relations(recording) as relations:
         waits = relations.rows(
             "SELECT regexp_extract(syscall, 'chmod|utime|statfs|setxattr|getxattr') AS call, count(*), sum(dur_ns), max(class)"
             " FROM waits w JOIN wait_classes c USING (reason, syscall, io) WHERE reason = 'fuse' GROUP BY 1"
@@ -113,7 +113,7 @@ def test_locks_and_commands_are_waited_for_at_the_process_that_serves_the_file(
 ) -> None:
     with served_by_python(tmp_path, DELAY_MS, "locks") as (mount, server):
         recording = record(python(ON_FILES, mount, str(ASKED)), tmp_path / "a.iowhy")
-    with Relations.of(recording) as relations:
+    with Relations(recording) as relations:
         waits = relations.rows(
             "SELECT syscall, count(*), sum(dur_ns), count(DISTINCT dev) FROM waits WHERE reason = 'fuse' GROUP BY 1"
         )
@@ -157,7 +157,7 @@ def test_a_lock_that_another_holds_is_no_wait_for_who_serves_files(
     """The near miss: on a file of a disk, and on one of FUSE of which the kernel keeps the locks."""
     path = (served[0] if on_fuse else tmp_path) / "locked"
     recording = record(python(HELD, path, str(HELD_MS)), tmp_path / "a.iowhy")
-    with Relations.of(recording) as relations:
+    with Relations(recording) as relations:
         ((served_ns,),) = relations.rows(
             "SELECT coalesce(sum(dur_ns), 0) FROM waits WHERE syscall = 'flock' AND reason = 'fuse'"
         )
@@ -196,7 +196,7 @@ def test_copies_wait_for_the_process_that_serves_the_file_and_not_for_a_slow_rea
     mount, _ = served
     argv = python(COPYING, mount, tmp_path, str(COPIES), str(SLOW_PEER_MS))
     recording = record(argv, tmp_path / "a.iowhy")
-    with Relations.of(recording) as relations:
+    with Relations(recording) as relations:
         waits = relations.rows(
             "SELECT syscall, reason, count(*), sum(dur_ns) FROM waits"
             " WHERE syscall IN ('sendfile', 'copy_file_range', 'splice') AND reason IN ('fuse', 'peer') GROUP BY ALL"
@@ -229,7 +229,7 @@ os.open({str(fifo)!r}, os.O_RDONLY)
 os.wait()
 """
     recording = record(python(work), tmp_path / "a.iowhy")
-    with Relations.of(recording) as relations:
+    with Relations(recording) as relations:
         ((blocked,),) = relations.rows(
             "SELECT coalesce(sum(dur_ns), 0) FROM waits WHERE syscall = 'openat'"
         )

@@ -52,7 +52,7 @@ def test_a_limit_of_the_device_that_it_reads_and_one_of_another(tmp_path: Path) 
                 command = ["sh", "-c", f"echo $$ > {processes}; sleep 0.3; exec {read}"]
                 found[scratch.disk] = record(command, tmp_path / f"{scratch.disk}.iowhy")
     for scratch in (slow, quick):
-        with Relations.of(found[scratch.disk]) as relations:
+        with Relations(found[scratch.disk]) as relations:
             rows = relations.rows(
                 "SELECT dev, read_limit_bytes_per_s, read_bytes FROM device_limits"
             )

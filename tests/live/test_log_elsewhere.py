@@ -47,7 +47,7 @@ def test_flushes_of_a_log_beside_another_filesystem_are_of_who_syncs(
         finally:
             run("umount", str(others))
         log_disk = disk_number(name)
-    with Relations.of(recording) as relations:
+    with Relations(recording) as relations:
         asked = f"SELECT disk_dev, log_dev FROM filesystems WHERE dev = {own.dev}"
         assert relations.rows(asked) == [(disk_number_of(relations, own.disk), log_disk)]
         ((found,),) = relations.rows(
@@ -88,7 +88,7 @@ def test_flushes_of_a_second_device_beside_another_filesystem_are_of_who_syncs(
         finally:
             run("umount", str(others))
         disks = [disk_number(Path(first).name), disk_number(name)]
-    with Relations.of(recording) as relations:
+    with Relations(recording) as relations:
         asked = f"SELECT disk_devs FROM filesystems WHERE mount = '{own}'"
         assert relations.rows(asked) == [(sorted(disks),)]
         ((found,),) = relations.rows(

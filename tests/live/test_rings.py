@@ -83,7 +83,7 @@ def test_an_idle_ring_beside_a_busy_one_waits_for_no_storage(
     (idle,) = rings
     assert rings[idle] != busy
     assert through == [(busy, READS)]
-    with Relations.of(recording) as relations:
+    with Relations(recording) as relations:
         waited = dict(relations.rows(SLEPT))
     assert waited[main] is True
     assert waited[idle] is False
@@ -121,7 +121,7 @@ def test_who_waits_to_be_told_waits_for_the_ring_that_tells(
     assert [(tid, of) for tid, of, _ in waited] == [(main, ring)], waited
     # Of some the data are there before it sleeps. The first call may begin before the ring is known.
     assert waited[0][2] >= READS - 1
-    with Relations.of(recording) as relations:
+    with Relations(recording) as relations:
         names = ", ".join(f"'{call}'" for call in calls)
         rows = relations.rows(
             "SELECT t.tid, sum(w.parts) > 0 FROM thread_intervals t JOIN _waits_by_interval w ON w.row_id = t.row_id"

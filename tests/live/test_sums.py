@@ -69,7 +69,7 @@ def by_rows(relations: Relations) -> None:
 def test_what_is_summed_up_is_what_the_rows_give(tmp_path: Path) -> None:
     with filesystem("ext4", tmp_path) as scratch:
         recording = record(python(MIXED, scratch.mount), tmp_path / "a.iowhy")
-    with Relations.of(recording) as summed, Relations.of(recording) as counted:
+    with Relations(recording) as summed, Relations(recording) as counted:
         by_rows(counted)
         assert summed.has("second_sums")
         for table, names in {**SUMMED, **SAVING}.items():
@@ -87,7 +87,7 @@ def test_what_is_summed_up_is_what_the_rows_give(tmp_path: Path) -> None:
         by_rows(facts.relations)
         assert verdict_of(facts) == verdict
     cut_off = replace(recording, manifest=replace(recording.manifest, complete=False))
-    with Relations.of(cut_off) as opened:
+    with Relations(cut_off) as opened:
         assert opened.has("syscalls")
         assert not any(opened.has(table) for table in SUMMED)
 
@@ -132,7 +132,7 @@ def test_flushes_of_a_disk_on_which_it_waits_for_nothing_are_others(tmp_path: Pa
         finally:
             neighbour.kill()
             neighbour.wait()
-    with Relations.of(recording) as summed, Relations.of(recording) as counted:
+    with Relations(recording) as summed, Relations(recording) as counted:
         by_rows(counted)
         every = "SELECT * FROM flush_totals ORDER BY ALL"
         assert summed.rows(every) == counted.rows(every)

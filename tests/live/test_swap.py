@@ -116,5 +116,5 @@ def test_what_zswap_keeps_in_memory_is_swapped(tmp_path: Path) -> None:
     # The first and the last reading lie within the run.
     assert all(0 <= found <= whole for found, whole in zip(told, counted, strict=True))
     assert told[0] > 0 and told[1] > 0
-    with Relations.of(recording) as relations:
+    with Relations(recording) as relations:
         assert relations.rows("SELECT swap_pages FROM machine_levels") == [(sum(told),)]

@@ -146,7 +146,7 @@ def test_addresses_and_the_slowest_calls_are_those_of_the_recording(recording: R
     calls = drawn["slowest-calls"]
     at = [calls.columns.index(name) for name in ("layer", "dur_ns")]
     longest = sorted(row[at[1]] for row in calls.rows if row[at[0]] == "call")
-    with Relations.of(recording) as relations:
+    with Relations(recording) as relations:
         found = relations.rows(
             f"SELECT dur_ns FROM syscalls ORDER BY dur_ns DESC LIMIT {len(longest)}"
         )

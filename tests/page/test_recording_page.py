@@ -48,7 +48,7 @@ def drawn_once(recording: Recording) -> dict[str, Drawn]:
 
 
 def all_drawn(recording: Recording) -> dict[str, Drawn]:
-    with recording.damage_named(), Relations.of(recording) as relations:
+    with recording.damage_named(), Relations(recording) as relations:
         return {one.chart.name: one for one in drawn_charts(relations, reports())}
 
 
@@ -162,7 +162,7 @@ def by_key(
 def test_what_narrows_a_table_adds_up_to_the_report(name: str) -> None:
     """Each amount that chart and report have under one name, for each key that the chart has."""
     recording, compared = open_recording(f"docs/recordings/{name}.iowhy.zip"), 0
-    with recording.damage_named(), Relations.of(recording) as relations:
+    with recording.damage_named(), Relations(recording) as relations:
         for chart in charts():
             if chart.draws != "narrowed":
                 continue
@@ -208,7 +208,7 @@ def test_longer_cells_have_the_same_sums(story: Recording, monkeypatch: pytest.M
 def test_each_table_is_narrowed_or_says_why_not() -> None:
     """Every report that there is, as if findings had named all of them."""
     recording = open_recording("docs/recordings/one-row.iowhy.zip")
-    with recording.damage_named(), Relations.of(recording) as relations:
+    with recording.damage_named(), Relations(recording) as relations:
         drawn = drawn_charts(relations, reports())
     whole = {}
     for report in reports().values():
@@ -406,7 +406,7 @@ def test_a_busy_recording_is_drawn_whole_and_small(tmp_path: Path) -> None:
     drawn = all_drawn(recording)
     assert [one.chart.name for one in drawn.values() if one.cut] == []
     requests = drawn["addresses-over-time"]
-    with Relations.of(recording) as relations:
+    with Relations(recording) as relations:
         [(count,)] = relations.rows("SELECT count(*) FROM request_sequence")
     assert sum(sums(requests, "requests", "device").values()) == count
     assert len(page_of(recording.path)) < 2_000_000

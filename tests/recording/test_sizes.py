@@ -223,7 +223,7 @@ def test_many_small_files_are_read_once_and_tell_the_same(
 
     def answers(few_files: int) -> tuple[dict[str, object], set[str]]:
         monkeypatch.setattr(open_tables, "FEW_FILES", few_files)
-        with Relations.of(recording) as relations:
+        with Relations(recording) as relations:
             found = {name: relations.rows(sql) for name, sql in asked.items()}
             loaded = relations.rows("SELECT table_name FROM duckdb_tables()")
             # Sums that were not recorded are relations.

@@ -6,7 +6,7 @@ from tests.reports.conftest import Make, limited
 
 def test_limits_of_each_device_beside_what_was_done_there(make: Make) -> None:
     rec = make(limited())
-    with Relations.of(rec) as relations:
+    with Relations(rec) as relations:
         rows = relations.rows("SELECT * FROM device_limits ORDER BY dev")
     assert rows == [
         (7, None, 500, 4, None, 0, 0, 0, 0),

@@ -77,7 +77,7 @@ def union_ns(spans: Iterable[tuple[int, int]]) -> int:
 @given(REQUESTS)
 def test_a_device_is_busy_while_any_is_in_flight(make: Make, rows: list[Row]) -> None:
     end = T0 + 10 * MS
-    with Relations.of(make({"block_requests": rows}, end_s=0.01)) as opened:
+    with Relations(make({"block_requests": rows}, end_s=0.01)) as opened:
         found = {
             row[0]: row[1:]
             for row in opened.rows("""SELECT dev, busy_ns, command_busy_ns, command_read_busy_ns,
@@ -125,7 +125,7 @@ def test_a_shared_flush_is_the_commands_while_it_waits_for_one(
     }
     disks = "(1, 80), (2, 90), (1, 90)" if with_log else "(1, 80), (2, 90)"
     reaches = f"({{0}}.dev IS NULL OR {{0}}.dev = 4 OR ({{0}}.dev, q.dev) IN ({disks}))".format
-    with Relations.of(make(tables)) as opened:
+    with Relations(make(tables)) as opened:
         expected = opened.rows(f"""
             SELECT dev, queue_ns, complete_ns, counted, coalesce(in_scope,
                 dev IN (SELECT dev FROM written_devices) AND (
@@ -143,7 +143,7 @@ def test_a_shared_flush_is_the_commands_while_it_waits_for_one(
 def test_a_wait_belongs_to_the_call_of_its_thread_that_it_began_in(
     make: Make, calls: list[Row], waits: list[Row]
 ) -> None:
-    with Relations.of(make({"syscalls": calls, "waits": waits})) as opened:
+    with Relations(make({"syscalls": calls, "waits": waits})) as opened:
         found = opened.rows("SELECT tid, ts_ns FROM durable_writes ORDER BY ALL")
         expected = opened.rows("""
             WITH c AS (
@@ -167,7 +167,7 @@ def test_a_wait_belongs_to_the_call_of_its_thread_that_it_began_in(
 def test_a_wait_in_a_sync_call_ends_with_it_and_has_its_filesystem(
     make: Make, calls: list[Row], waits: list[Row]
 ) -> None:
-    with Relations.of(make({"syscalls": calls, "waits": waits})) as opened:
+    with Relations(make({"syscalls": calls, "waits": waits})) as opened:
         found = opened.rows(
             "SELECT name, part, ts_ns, end_ns, dur_ns, dev FROM _sync_waits ORDER BY ALL"
         )
@@ -188,7 +188,7 @@ def test_a_call_that_took_no_time_has_no_wait_of_the_next_one(make: Make) -> Non
     """Where times are told to the microsecond, two calls of a thread may begin at the same one."""
     calls = [call(0, MS, "fsync"), call(0, 0, "fdatasync"), call(5 * MS, 0, "msync")]
     waits = [wait(0, MS, "device_flush"), wait(5 * MS, MS, "device_flush")]
-    with Relations.of(make({"syscalls": calls, "waits": waits})) as opened:
+    with Relations(make({"syscalls": calls, "waits": waits})) as opened:
         assert opened.rows("SELECT name, dur_ns FROM _sync_waits") == [("fsync", MS)]
 
 
@@ -204,7 +204,7 @@ def test_of_a_wait_for_the_journal_flushes_of_its_own_disk_count_once(
         "waits": waits,
         "filesystems": [filesystem(), filesystem(90, 2), filesystem(None, 3)],
     }
-    with Relations.of(make(tables)) as opened:
+    with Relations(make(tables)) as opened:
         found = {row[0]: row[1] for row in opened.rows("SELECT name, flush_ns FROM sync_parts")}
         inside = opened.rows("SELECT name, part, ts_ns, end_ns, dev FROM _sync_waits")
     flushes = [
@@ -229,7 +229,7 @@ def test_in_each_slice_devices_are_as_busy_as_what_is_in_flight(
 ) -> None:
     """Slices of a tenth of a second: the requests are fifty times as long and as far apart as elsewhere."""
     slow = [row | _later(row, 50) for row in rows]
-    with Relations.of(make({"block_requests": slow}, end_s=0.5)) as opened:
+    with Relations(make({"block_requests": slow}, end_s=0.5)) as opened:
         found = opened.rows(
             "SELECT dev, slice, busy_ns, deep_ns, area_ns FROM device_slices ORDER BY ALL"
         )
@@ -265,7 +265,7 @@ def _later(row: Row, times: int) -> Row:
 @given(REQUESTS)
 def test_each_device_jumps_from_its_own_request_before(make: Make, rows: list[Row]) -> None:
     placed = [row | {"sector": number * number % 64 * 8} for number, row in enumerate(rows)]
-    with Relations.of(make({"block_requests": placed})) as opened:
+    with Relations(make({"block_requests": placed})) as opened:
         found = opened.rows("SELECT dev, sent_ns, sector, seek_bytes FROM request_sequence")
     expected = []
     for dev in (80, 90):

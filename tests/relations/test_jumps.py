@@ -90,7 +90,7 @@ def test_sums_and_rows_tell_the_same(make: Make, requests: list[Row]) -> None:
     recording = make(
         {**MACHINE, "block_requests": requests, **({"jump_sums": sums} if sums else {})}
     )
-    with Relations.of(recording) as summed, Relations.of(recording) as counted:
+    with Relations(recording) as summed, Relations(recording) as counted:
         counted.facts = counted.facts.without_sums()
         assert summed.has("jump_sums") is bool(sums) and not counted.has("jump_sums")
         for relation in ("jump_totals", "file_requests"):

@@ -32,7 +32,7 @@ ROWS = st.lists(
 @contextmanager
 def asked(recording: Recording, rows_of_few: int) -> Iterator[Relations]:
     """Its relations, as if so many rows at most were few."""
-    with pytest.MonkeyPatch.context() as patched, Relations.of(recording) as opened:
+    with pytest.MonkeyPatch.context() as patched, Relations(recording) as opened:
         patched.setattr(relation, "FEW_IN_MEMORY", rows_of_few)
         assert ("bucket" in relation.relations()["call_percentiles"].body(opened.facts)) == (
             rows_of_few == 0
@@ -120,7 +120,7 @@ def test_the_shape_of_many_requests_is_told_as_that_of_few(
         )
         for at, (pages, length) in enumerate(rows)
     ]
-    with Relations.of(make({"block_requests": requests})) as opened:
+    with Relations(make({"block_requests": requests})) as opened:
         for way in ("true", "op = 'read'", "op = 'write'"):
             (few,) = opened.rows(shape_sql(80, way, few=True))
             (many,) = opened.rows(shape_sql(80, way, few=False))

@@ -76,7 +76,7 @@ def test_shares_of_a_short_process_are_of_its_own_time(machine: Recording) -> No
 
 
 def test_what_is_beside_it_is_of_the_same_time(machine: Recording) -> None:
-    with Relations.of(machine) as whole:
+    with Relations(machine) as whole:
         narrowed = as_if_alone(whole, (READS,))
     with facts_of(machine, narrowed=narrowed) as facts:
         beside = "SELECT (queue_ns - {0}) // {1} FROM block_requests WHERE tgid = {2} ORDER BY 1"
@@ -100,11 +100,11 @@ def test_shares_of_what_is_there_all_the_time_are_of_all(machine: Recording, pid
 
 
 def test_of_unknown_times_nothing_is_left_out(machine: Recording) -> None:
-    with Relations.of(machine) as whole:
+    with Relations(machine) as whole:
         assert as_if_alone(whole, (99,)) == Narrowed(pids=(99,))
     # In other tools' output a thread begins where it is first named.
     paste = replace(machine, manifest=replace(machine.manifest, source="diagnose"))
-    with Relations.of(paste) as whole:
+    with Relations(paste) as whole:
         assert as_if_alone(whole, (READS,)) == Narrowed(pids=(READS,))
 
 

@@ -49,7 +49,7 @@ def test_what_is_waited_for(
 ) -> None:
     filesystem = {"dev": FS, "kind": "xfs", "mount": "/srv", "options": "rw", "disk_dev": DISK}
     tables = {"waits": [waits], "block_requests": [requests], "filesystems": [filesystem]}
-    with Relations.of(make(tables)) as opened:
+    with Relations(make(tables)) as opened:
         (row,) = opened.rows("SELECT reason, class FROM _waits_to_divide")
         devices = opened.rows("SELECT dev FROM waited_devices")
     classes = {"metadata_read": "read", "stable_page": "write"}
@@ -60,7 +60,7 @@ def test_what_is_waited_for(
 
 
 def test_without_requests_a_lock_is_a_lock(make: Make) -> None:
-    with Relations.of(make({"waits": [locked()]})) as opened:
+    with Relations(make({"waits": [locked()]})) as opened:
         assert opened.rows("SELECT reason, class FROM _waits_to_divide") == [
             ("metadata_lock", "lock")
         ]

@@ -62,7 +62,7 @@ CONTAINERS = {10: "", 20: "id-b", 30: "id-a", 40: None}
 @costly(6)
 @given(PAGES)
 def test_pages_of_a_file(make: Make, pages: list[dict[str, object]]) -> None:
-    with Relations.of(make({"page_cache": pages})) as opened:
+    with Relations(make({"page_cache": pages})) as opened:
         found = opened.rows(
             "SELECT dev, ino, lookup_pages, miss_pages, hit_pages, dirtied_pages, estimated FROM file_cache ORDER BY ALL"
         )
@@ -76,7 +76,7 @@ def test_pages_of_a_file(make: Make, pages: list[dict[str, object]]) -> None:
 @costly(6)
 @given(FILES)
 def test_files(make: Make, files: list[dict[str, object]]) -> None:
-    with Relations.of(make({"files": files})) as opened:
+    with Relations(make({"files": files})) as opened:
         found = opened.rows("SELECT dev, ino, path, kind, size_bytes FROM named_files ORDER BY ALL")
         expected = opened.rows(
             "SELECT dev, ino, max(path), max(kind), max(size_bytes) FROM files GROUP BY dev, ino ORDER BY ALL"
@@ -101,7 +101,7 @@ def test_calls_on_a_file(
             {"id": "id-b", "name": "second", "cgroup": "/b"},
         ],
     }
-    with Relations.of(make(tables)) as opened:
+    with Relations(make(tables)) as opened:
         found = opened.rows("SELECT * FROM file_calls ORDER BY ALL")
         expected = opened.rows(_CALLS)
         kinds = opened.rows(

@@ -24,14 +24,14 @@ from tests.examples import costly
 def test_a_fact_is_one_number_wherever_it_is_seen(seed: int, calls: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         rec = generate(Path(folder) / "made.iowhy", calls=calls, seed=seed, files=8, threads=5)
-        with Relations.of(rec) as relations:
+        with Relations(rec) as relations:
             compared = _measured(relations)
         files = run(rec, "files").to_pylist()
         cache = run(rec, "cache").to_pylist()[0]
         syncs = run(rec, "sync").to_pylist()
         devices = {row["device"]: row for row in run(rec, "devices").to_pylist()}
         slices = run(rec, "devices-over-time").to_pylist()
-        with Relations.of(rec) as relations:
+        with Relations(rec) as relations:
             ((own_files,),) = relations.rows("SELECT sum(requests) FROM file_requests")
             ((every,),) = relations.rows("SELECT count(*) FROM command_requests")
         with Facts(rec) as facts:

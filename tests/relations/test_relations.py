@@ -50,7 +50,7 @@ def test_a_recording_has_so_many_slices_at_most_however_long_it_says_it_took(
 
 
 def test_each_relation_gives_the_columns_it_describes(make: Make) -> None:
-    with Relations.of(make({"block_requests": [request(0, MS)]})) as opened:
+    with Relations(make({"block_requests": [request(0, MS)]})) as opened:
         for name, one in relations().items():
             given = {row[0] for row in opened.rows(f"DESCRIBE SELECT * FROM {name}")}
             described = one.columns or tables()[name].columns
@@ -116,7 +116,7 @@ def test_what_is_read_as_recorded_has_the_recorded_rows_of_what_it_uses() -> Non
 
 
 def test_a_relation_is_made_once_and_when_first_named(make: Make) -> None:
-    with Relations.of(make({"block_requests": [request(0, MS), request(MS, MS)]})) as opened:
+    with Relations(make({"block_requests": [request(0, MS), request(MS, MS)]})) as opened:
         own = ", ".join(f"'{name}'" for name in relations())
         kept = f"SELECT count(*) FROM duckdb_tables() WHERE table_name IN ({own})"
         assert opened.rows(kept) == [(0,)]

@@ -113,10 +113,10 @@ def add(groups: dict[tuple[object, ...], Row], keys: Row, values: Row) -> None:
 @given(REQUESTS)
 def test_sums_and_rows_tell_the_same(make: Make, requests: list[Row]) -> None:
     sums = summed_up(requests, T0, T0 + SECOND)
-    with Relations.of(make({**MACHINE, "block_requests": requests, **sums})) as summed:
+    with Relations(make({**MACHINE, "block_requests": requests, **sums})) as summed:
         assert (summed.facts.start_ns, summed.facts.end_ns) == (T0, T0 + SECOND)
         assert all(summed.has(name) for name in sums)
-        with Relations.of(summed.recording) as counted:
+        with Relations(summed.recording) as counted:
             counted.facts = counted.facts.without_sums()
             for name in SUMMED:
                 assert plain(summed, name) == plain(counted, name), name

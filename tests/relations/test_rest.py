@@ -48,7 +48,7 @@ def machine(rest_ms: int, rest_s: int, busy_s: int) -> Tables:
 
 def of(make: Make, rest_ms: int, rest_s: int, busy_s: int, asked: str) -> tuple[object, ...]:
     recording = make(machine(rest_ms, rest_s, busy_s), end_s=float(rest_s + busy_s))
-    with Relations.of(recording) as relations:
+    with Relations(recording) as relations:
         ((*found,),) = relations.rows(asked)
     return tuple(found)
 
@@ -87,6 +87,6 @@ def test_much_work_in_long_intervals_makes_long_cells(make: Make) -> None:
     """Of what a thread did within them the order is not known."""
     rows = [spent(at * S, 2 * S, user=S) for at in range(0, 10, 2)]
     recording = make({"thread_time": [*rows, spent(10 * S, 100 * MS, user=90 * MS)]}, end_s=10.1)
-    with Relations.of(recording) as relations:
+    with Relations(recording) as relations:
         ((grid_ns,),) = relations.rows("SELECT grid_ns FROM budget_grid")
     assert grid_ns == pytest.approx(2 * S, rel=0.05)

@@ -32,7 +32,7 @@ def test_of_which_filesystem_and_what_part(make: Make) -> None:
             ],
         }
     )
-    with Relations.of(rec) as relations:
+    with Relations(rec) as relations:
         rows = relations.rows(
             "SELECT syscall, reason, dev, served_by, waits, total_ns, part FROM served_waits ORDER BY 1, 2"
         )
@@ -68,7 +68,7 @@ def test_a_call_on_names_has_no_file_and_may_mean_only_one(
             "waits": [wait(0, MS, "fuse", syscall="newfstatat", ino=None, dev=None)],
         }
     )
-    with Relations.of(rec) as relations:
+    with Relations(rec) as relations:
         assert relations.rows("SELECT dev, served_by FROM served_waits") == [expected]
 
 
@@ -97,6 +97,6 @@ def test_what_is_closed_was_opened_before(
             "waits": [wait(9 * MS, MS, "fuse", syscall=syscall, ino=None, dev=None)],
         }
     )
-    with Relations.of(rec) as relations:
+    with Relations(rec) as relations:
         rows = relations.rows("SELECT dev, served_by FROM served_waits WHERE reason = 'fuse'")
     assert rows == [(expected, "process")]

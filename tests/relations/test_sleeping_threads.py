@@ -84,7 +84,7 @@ def number(value: object) -> int:
 @given(CALLS)
 def test_sums_and_rows_tell_the_same(make: Make, calls: list[Row]) -> None:
     recording = make({**MACHINE, "syscalls": calls, "call_sums": summed_up(calls)})
-    with Relations.of(recording) as summed, Relations.of(recording) as counted:
+    with Relations(recording) as summed, Relations(recording) as counted:
         counted.facts = counted.facts.without_sums()
         assert summed.has("call_sums") and not counted.has("call_sums")
         for relation in ("storage_sleepers", "storage_sleeps"):
@@ -101,5 +101,5 @@ def test_a_thread_whose_every_ring_is_known_waits_for_these_alone(make: Make) ->
     unknown = [call(9 * MS, MS, "io_uring_enter", ino=None, **asleep)]
     for calls, rings in ((known, [(7,)]), (known + unknown, [(7,), (None,)])):
         recording = make({**MACHINE, "syscalls": calls, "call_sums": summed_up(calls)})
-        with Relations.of(recording) as relations:
+        with Relations(recording) as relations:
             assert relations.rows("SELECT ring FROM storage_sleepers ORDER BY 1") == rings

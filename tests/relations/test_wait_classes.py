@@ -93,7 +93,7 @@ WAITS = [
 
 
 def found(rec: Recording) -> dict[tuple[object, object, object], object]:
-    with Relations.of(rec) as relations:
+    with Relations(rec) as relations:
         rows = relations.rows("SELECT reason, syscall, io, class FROM wait_classes")
     return {(reason, syscall, io): cls for reason, syscall, io, cls in rows}
 
@@ -236,7 +236,7 @@ def test_sleep_for_storage(make: Make) -> None:
             ],
         }
     )
-    with Relations.of(rec) as relations:
+    with Relations(rec) as relations:
         rows = relations.rows("SELECT syscall, class, ring FROM storage_sleeps ORDER BY 1, 2")
     assert rows == [
         ("epoll_wait", "collect", 8),

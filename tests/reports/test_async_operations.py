@@ -84,7 +84,7 @@ def test_their_bytes_are_asked_for_of_a_file(make: Make) -> None:
     assert (asked["read"]["operations"], asked["read"]["bytes"]) == (3, 100 + 12 * KIB)
     assert (asked["write"]["operations"], asked["write"]["bytes"]) == (1, 16 * KIB)
     assert asked["sync"]["operations"] == 1
-    with Relations.of(rec) as relations:
+    with Relations(rec) as relations:
         by_call = relations.rows(
             "SELECT name, sum(bytes) FROM bytes_by_call GROUP BY name ORDER BY name"
         )

@@ -100,7 +100,7 @@ def test_of_each_file_the_last_that_was_read_is_the_latest(make: Make) -> None:
             "allocations": [allocated | {"ino": 4}, allocated | {"ino": 5}],
         }
     )
-    with Relations.of(rec) as opened:
+    with Relations(rec) as opened:
         rows = opened.rows(
             "SELECT ino, phase, latest, extents, mean_extent_bytes, allocations FROM file_layout ORDER BY ino, phase DESC"
         )

@@ -204,7 +204,7 @@ def test_who_causes_it_is_the_group_that_holds_most(
     command = make(
         tables | {"block_requests": [own, *(one | {"in_scope": False} for one in loads)]}
     )
-    with Relations.of(command) as relations:
+    with Relations(command) as relations:
         (found,) = relations.rows(
             "SELECT container, comm, processes, load FROM competing_load WHERE dev = 7 AND place = 1"
         )
@@ -216,7 +216,7 @@ def test_who_causes_it_is_the_group_that_holds_most(
 
 
 def test_of_one_process_the_others_are_others(machine: Recording) -> None:
-    with Relations.of(machine, narrowed=Narrowed(pids=(10,))) as relations:
+    with Relations(machine, narrowed=Narrowed(pids=(10,))) as relations:
         whose = relations.rows("SELECT tgid, whose FROM counted_requests ORDER BY tgid")
         assert whose == [(10, "command"), (20, "others"), (77, "others")]
         assert relations.rows("SELECT DISTINCT tgid FROM thread_time") == [(10,)]
@@ -230,11 +230,11 @@ def test_of_one_process_the_others_are_others(machine: Recording) -> None:
 
 
 def test_a_stretch_of_time_has_its_rows_and_its_length(machine: Recording) -> None:
-    with Relations.of(machine, narrowed=Narrowed(since_ns=T0 + 1)) as relations:
+    with Relations(machine, narrowed=Narrowed(since_ns=T0 + 1)) as relations:
         assert relations.facts.elapsed_ns == S - 1
         assert relations.rows("SELECT count(*) FROM block_requests") == [(0,)]
     early = Narrowed(since_ns=T0, until_ns=T0 + 1)
-    with Relations.of(machine, narrowed=early) as relations:
+    with Relations(machine, narrowed=early) as relations:
         assert relations.rows("SELECT count(*) FROM block_requests") == [(3,)]
 
 

@@ -48,7 +48,7 @@ def test_without_stacks_on_both_sides_nothing_is_said_of_paths(make: Make) -> No
 
 
 def _changed(before: Recording, after: Recording) -> tuple[ChangedPath, ...]:
-    with Relations.of(before) as one, Relations.of(after) as other:
+    with Relations(before) as one, Relations(after) as other:
         return changed_paths(one, other)
 
 

@@ -120,7 +120,7 @@ def test_without_names_it_is_the_file_and_the_address(make: Make) -> None:
 def test_without_stacks_nothing_is_said(make: Make) -> None:
     rec = recorded(make, [])
     assert said(rec) == []
-    with Relations.of(recorded(make, [sample(1 * MS, 600 * MS, None)])) as relations:
+    with Relations(recorded(make, [sample(1 * MS, 600 * MS, None)])) as relations:
         assert heaviest_path(relations, SYNC) is None
 
 

@@ -210,7 +210,7 @@ def test_stacks_and_what_was_not_sampled_are_the_budget(data: st.DataObject, see
         rec = with_tables(
             base, {"stack_samples": samples, "user_stacks": STACKS, "modules": MODULES}
         )
-        with Relations.of(rec) as relations:
+        with Relations(rec) as relations:
             budget = dict(
                 relations.rows(
                     "SELECT c.key, sum(p.thread_ns) FROM budget_pieces p JOIN budget_classes c "

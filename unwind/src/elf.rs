@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 /// Program headers and sections of a file that are looked at.
 const HEADERS_MOST: u64 = 4096;
-/// The smallest page of the architectures that are unwound.
-const PAGE: u64 = 4096;
+/// The largest page of the architectures that are unwound (arm64's with 64 KiB).
+const PAGE_MOST: u64 = 65_536;
 /// Bytes of one unwind table, of the names of sections, and of a note that are read.
 const TABLE_MOST: u64 = 64 << 20;
 const NAMES_MOST: u64 = 1 << 20;
@@ -203,7 +203,7 @@ impl Elf {
     /// part of the file that it is for.
     pub fn address_of(&self, offset: u64) -> Option<u64> {
         let holds = |segment: &&Segment| {
-            let start = segment.offset & !(PAGE - 1);
+            let start = segment.offset & !(PAGE_MOST - 1);
             (start..segment.offset.saturating_add(segment.in_file)).contains(&offset)
         };
         let segment = self.segments.iter().filter(|s| s.is_code).find(holds)?;

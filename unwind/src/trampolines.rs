@@ -14,6 +14,7 @@ const CODE: [u8; 11] = [0x48, 0x83, 0xec, 8, 0xff, 0xd1, 0x48, 0x83, 0xc4, 8, 0x
 /// What of the stack lies below the return address before each of these instructions.
 const BELOW: [(u64, u64); 4] = [(0, 0), (4, 8), (6, 8), (10, 0)];
 /// A trampoline does not reach from page to page: it begins at a multiple of sixteen bytes.
+/// This is a page of x86_64; elsewhere nothing is asked.
 const PAGE: u64 = 4096;
 /// Pages that are remembered.
 const PAGES_MOST: usize = 16_384;

@@ -87,7 +87,7 @@ LIMIT {most}
 
 def answered(recording: Recording, event: Event) -> Answer:
     """What triggered, as the recording has it."""
-    with recording.damage_named(), Relations.of(recording) as relations:
+    with recording.damage_named(), Relations(recording) as relations:
         start_ns = relations.facts.start_ns
         since_ns = start_ns + max(0, event.before_ns - event.held_ns)
         slow = relations.read(Slow, _select(event, since_ns))

@@ -274,7 +274,7 @@ class Opened(Struct, frozen=True, dict=True):
         found = next((one for one in _figures() if one.name == name), None)
         if found is None:
             raise Problem(f"there is no chart {name}: choose {', '.join(self.charts)}")
-        with self.recording.damage_named(), Relations.of(self.recording) as relations:
+        with self.recording.damage_named(), Relations(self.recording) as relations:
             return Chart(drawn(relations, found), self.overview)
 
     @aside()

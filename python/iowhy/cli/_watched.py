@@ -3,7 +3,6 @@
 import gc
 import os
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from iowhy.users import leave_root
 
 if TYPE_CHECKING:
     from iowhy.sources.background import Background
+    from iowhy.sources.request import Request
 
 
 def must_be_terminal(option: str) -> None:
@@ -25,16 +25,14 @@ def must_be_terminal(option: str) -> None:
         )
 
 
-def watch(options: Sequence[str], out: Path, *, outlives_us: bool) -> "tuple[Background, bool]":
+def watch(request: "Request", out: Path) -> "tuple[Background, bool]":
     """Begins the recorder and shows the view until it is left, after which the recorder may run on; whether it shall.
-
-    `outlives_us`: also when this process is ended or killed.
 
     Raises Problem.
     """
     from iowhy.sources.background import begin
 
-    began = begin(options, out, outlives_us=outlives_us)
+    began = begin(request, out)
     leave_root()
     return began, show(out, began.printed, began)
 

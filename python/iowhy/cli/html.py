@@ -128,7 +128,7 @@ def _of_recording(recording: "Recording", redact: bool, say: "Say") -> str:
         found = replace(found, verdict=replace(found.verdict, findings=findings))
     linked = [link.report for one in found.verdict.findings for link in one.chain]
     names = [name for name in dict.fromkeys([*TABLES, *linked]) if name != "budget"]
-    with recording.damage_named(), Relations.of(recording) as relations:
+    with recording.damage_named(), Relations(recording) as relations:
         drawn = drawn_charts(relations, {*names, "budget"})
         rows = engine.rows_all(relations, names)
         paths, programs = _names(relations) if redact else ([], [])
@@ -168,7 +168,7 @@ def _comparison(sides: "Sequence[Side]", say: "Say") -> _Page:
         found = compare_all(sides)
         drawn, names = [], []
         for side in sides:
-            with side.typical.damage_named(), Relations.of(side.typical) as relations:
+            with side.typical.damage_named(), Relations(side.typical) as relations:
                 drawn.append(drawn_charts(relations))
                 names += [_names(relations)] if redact else []
         if not redact:

@@ -10,7 +10,7 @@ from iowhy.cli._streams import give_up
 from iowhy.cli._sudo import rerun_as_root
 from iowhy.cli._watched import must_be_terminal, say_how_to_come_back, watch
 from iowhy.commands.judge import Expected, expected_of, judge, keep_counts
-from iowhy.commands.record import live_words, place_of, record
+from iowhy.commands.record import place_of, record, request_of
 from iowhy.errors import Problem
 from iowhy.messages import say
 from iowhy.options.record import Options, check
@@ -94,8 +94,7 @@ def command(options: Options) -> None:
 
 def _watched(options: Options, out: Path) -> int | None:
     """Records CMD while the live view is shown; its exit status, None where the view was left before it ended."""
-    outlives_us = options.on_death == "keep"
-    began, _ = watch(live_words(options), out, outlives_us=outlives_us)
+    began, _ = watch(request_of(options), out)
     status = began.status()
     if status is None:
         began.leave()

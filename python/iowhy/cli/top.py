@@ -86,6 +86,7 @@ def _record(options: Options) -> None:
     from iowhy.cli._watched import say_how_to_come_back, watch
     from iowhy.sources import live
     from iowhy.sources.descendants import name_of
+    from iowhy.sources.request import Request
 
     # The recorder says so as well, but only when there is a recording that the view has begun to show.
     for pid in options.pids:
@@ -94,11 +95,13 @@ def _record(options: Options) -> None:
     named = [f"pid-{options.pids[0]}"] if options.pids else []
     out = options.output or live.name_for(named, Path.cwd())
     check_new(out)
-    words = live.attached(options.pids, descendants=True) if options.pids else ["machine"]
-    words += ["--max-size", str(options.max_size_bytes)]
-    if options.duration_ns is not None:
-        words += ["--duration", str(options.duration_ns / 1e9)]
-    began, goes_on = watch(words, out, outlives_us=False)
+    request = Request(
+        pids=tuple(options.pids),
+        descendants=bool(options.pids),
+        max_size_bytes=options.max_size_bytes,
+        duration_ns=options.duration_ns,
+    )
+    began, goes_on = watch(request, out)
     if goes_on and began.status() is None:
         began.leave()
         say_how_to_come_back(out)

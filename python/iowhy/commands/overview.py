@@ -101,7 +101,7 @@ def overview_of(recording: Recording, pids: tuple[int, ...]) -> Overview:
 
 
 def _as_if_alone(recording: Recording, pids: tuple[int, ...]) -> Narrowed:
-    with recording.damage_named(), Relations.of(recording) as relations:
+    with recording.damage_named(), Relations(recording) as relations:
         known = {row[0] for row in relations.rows("SELECT DISTINCT tgid FROM threads")}
         beside = {row[0] for row in relations.rows("SELECT DISTINCT tgid FROM neighbours")}
         narrowed = as_if_alone(relations, pids)

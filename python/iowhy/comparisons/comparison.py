@@ -89,7 +89,7 @@ _Known = tuple[Side, Verdict, Relations]
 @contextmanager
 def _known(side: Side, on_step: OnStep) -> Iterator[_Known]:
     verdict = _judged(side, on_step)
-    with Relations.of(side.typical) as asked:
+    with Relations(side.typical) as asked:
         yield side, verdict, asked
 
 

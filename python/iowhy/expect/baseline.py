@@ -134,7 +134,7 @@ def counts(recording: Recording) -> dict[str, int]:
     if not recording.manifest.complete:
         return {}
     asked = [one for one in measures().values() if _is_count(recording, one)]
-    with recording.damage_named(), Relations.of(recording) as relations:
+    with recording.damage_named(), Relations(recording) as relations:
         found = {} if relations.facts.mismatches else values(relations, asked)
     return {key: round(value) for key, value in found.items() if value is not None}
 

@@ -126,5 +126,5 @@ def times_grown(
 
 def _measured(recording: Recording, growths: Sequence[Growth]) -> dict[str, float | None]:
     chosen = {growth.measure.name: growth.measure for growth in growths}
-    with recording.damage_named(), Relations.of(recording) as relations:
+    with recording.damage_named(), Relations(recording) as relations:
         return values(relations, chosen.values())

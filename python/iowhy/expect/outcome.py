@@ -75,7 +75,7 @@ def outcomes(
 ) -> list[Outcome]:
     """What became of each; only causes need the verdict. Raises Problem for a recording that cannot be read."""
     asked = {one.measure.name: one.measure for one in expected if one.measure is not None}
-    with recording.damage_named(), Relations.of(recording) as relations:
+    with recording.damage_named(), Relations(recording) as relations:
         found = values(relations, asked.values())
         return [
             _of_cause(recording.manifest, verdict, one)

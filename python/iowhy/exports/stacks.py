@@ -71,7 +71,7 @@ class Stack(Struct, frozen=True):
 
 def stacks_of(recording: Recording) -> list[Stack]:
     """Each of some time; together they are the budget's time of all threads. Raises Problem."""
-    with recording.damage_named(), Relations.of(recording) as relations:
+    with recording.damage_named(), Relations(recording) as relations:
         counted = relations.has("thread_time")
         sampled = counted and relations.has("stack_samples")
         rows = relations.rows(_OF_SAMPLES if sampled else _OF_THREADS if counted else _OF_PIECES)

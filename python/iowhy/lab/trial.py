@@ -21,6 +21,7 @@ from iowhy.lab.stage import Choice, stage
 from iowhy.messages import say
 from iowhy.recordings import open_recording
 from iowhy.sources import live
+from iowhy.sources.request import Request
 from iowhy.undo import MARK_VARIABLE
 from iowhy.whys.finding import Finding
 from iowhy.whys.verdict import Verdict, judge
@@ -199,7 +200,7 @@ def _record(plan: Plan, out: Path, mark: str) -> tuple[int, str, float]:
         began = time.monotonic()
         with _stdout_to(caught.fileno()):
             try:
-                status = live.record(plan.argv, out, cwd=plan.cwd, env=env)
+                status = live.record(Request(argv=tuple(plan.argv)), out, cwd=plan.cwd, env=env)
             except SystemExit as end:
                 # A signal to us ends us (the undo session raises 128 + signal); the recorder's failure does not.
                 if isinstance(end.code, int) and end.code > 128:

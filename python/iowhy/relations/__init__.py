@@ -35,9 +35,8 @@ elapsed_ns (of the command, or of the part chosen by --since and --until), cpus,
 page_bytes, slice_ns (a round length for reports over time), what is there of it (has_waits, tells_durable, …), and ran_SENSOR,
 one for each sensor. `call_kinds` and `wait_kinds` are made from calls.py.
 
-**To read relations** in a report or in `iowhy sql`, name them. In Python, `Relations(connection,
-recorded_facts(recording, connection))` is a connection on which each relation is made when a query
-first names it: `.rows(sql)`, `.one(sql)` and, as dataclasses, `.read(Kind, sql)`.
+**To read relations** in a report or in `iowhy sql`, name them. In Python, `Relations(recording)` is a
+connection on which each relation is made when a query first names it: `.rows(sql)`, `.one(Kind, sql)` and `.read(Kind, sql)`.
 """
 
 from iowhy.relations.facts import RecordedFacts, recorded_facts

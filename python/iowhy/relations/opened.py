@@ -30,11 +30,6 @@ class Relations:
         self._made: set[str] = set()
         self._answers: dict[str, tuple[list[str], list[Row]]] = {}
 
-    @classmethod
-    def of(cls, recording: Recording, narrowed: Narrowed | None = None) -> "Relations":
-        """Use as a context, which closes it."""
-        return cls(recording, narrowed)
-
     def __enter__(self) -> "Relations":
         return self
 

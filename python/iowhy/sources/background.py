@@ -4,20 +4,20 @@ import os
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from iowhy.errors import Problem
 from iowhy.sources.lifeline import Recorder
 from iowhy.sources.live import RECORDER, owned, program
 from iowhy.sources.printed import printed_beside
+from iowhy.sources.request import Request
 from iowhy.users import invoking_user
 
 #: How often the recorder closes its files, so that they can be read.
-CLOSE_EVERY_S = 1.0
+CLOSE_EVERY_NS = 1_000_000_000
 _PATIENCE_S = 60.0  # loading the programs takes a second; on a machine that is busy, some
 _STEP_S = 0.02
 
@@ -56,24 +56,14 @@ class Background(Struct, frozen=True):
         return status
 
 
-def begin(options: Sequence[str], out: Path, *, outlives_us: bool) -> Background:
-    """Starts the recorder with its options, the kind of recording first; comes back once the recording is there.
-
-    `outlives_us`: it goes on when this process ends; else it ends with it. Raises Problem with its words where it ends before.
-    """
-    printed = printed_beside(out) if options[0] == "run" else None
+def begin(request: Request, out: Path) -> Background:
+    """Starts the recorder; comes back once the recording is there. Raises Problem with its words where it ends before."""
+    printed = printed_beside(out) if request.argv else None
     said = _file(printed)
-    command = [
-        str(program(RECORDER)),
-        options[0],
-        "-o",
-        str(out),
-        "--close-every",
-        str(CLOSE_EVERY_S),
-    ]
+    request = structs.replace(request, close_every_ns=CLOSE_EVERY_NS)
     recorder = Recorder(
-        [*command, *options[1:]],
-        outlives_us=outlives_us,
+        [str(program(RECORDER)), *request.words(out)],
+        outlives_us=request.outlives_us,
         env=owned(os.environ),
         stdin=subprocess.DEVNULL,
         stdout=said,

@@ -12,15 +12,13 @@ from iowhy.messages import say
 from iowhy.recordings.free_name import free_name
 from iowhy.sources import ending, orphans
 from iowhy.sources.lifeline import Recorder
+from iowhy.sources.request import Request
 from iowhy.users import invoking_user
 
 if TYPE_CHECKING:  # only where another machine is recorded
     from iowhy.sources.ssh import Host
 
 RECORDER = "iowhy-record"
-
-SAY = "IOWHY_SAY"
-"""What the recorder of what runs already says to the user once it records: not where there is nothing to record."""
 
 _OWNER = "IOWHY_OWNER"
 """Tells a recorder that runs as root whose the recording shall be, as UID:GID:GROUPS: it hands it over itself."""
@@ -65,99 +63,42 @@ def name_for(argv: Sequence[str], folder: Path) -> Path:
 
 
 def record(
-    argv: Sequence[str],
+    request: Request,
     out: Path,
     *,
-    user: str | None = None,
-    mode: str = "auto",
+    on: "Host | None" = None,
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
-    stdout_to_stderr: bool = False,
-    extra: Sequence[str] = (),
-    outlives_us: bool = False,
-    on: "Host | None" = None,
 ) -> int:
-    """Run `argv` under the recorder, which writes the recording `out`. Returns its exit status.
+    """Has the recorder write the recording `out`. Returns the exit status: of a command its own (128 + signal when one killed it).
 
-    The status is the command's own (128 + signal when one killed it). Its standard streams are this
-    process's. `outlives_us`: when this process is killed, the command and its recording go on; else they end.
-    `on`: another machine, where it runs in its user's home.
-    Raises Problem when the recorder cannot start the command or write the recording.
+    Its standard streams are this process's. `on`: another machine, where it runs in its user's home. Raises Problem
+    when the recorder cannot be started or the machine not be reached; SystemExit when there is no recording.
     """
-    options = ["run", "--mode", mode, *extra]
-    if user is not None:
-        options += ["--user", user]
-    options += ["--", *argv]
     if on is not None:
-        return on.record(program(RECORDER), options, out, outlives_us=outlives_us)
-    return _recorder(options, out, cwd, env, stdout_to_stderr, outlives_us=outlives_us)
-
-
-def attached(pids: Sequence[int], *, descendants: bool) -> list[str]:
-    """The recorder's words for processes that run already, with those that they have started where `descendants`."""
-    words = ["attach", "--pid", ",".join(map(str, pids))]
-    return [*words, "--descendants"] if descendants else words
-
-
-def attach(
-    pids: Sequence[int],
-    out: Path,
-    *,
-    descendants: bool = False,
-    duration_s: float | None = None,
-    extra: Sequence[str] = (),
-    on: "Host | None" = None,
-    says: str | None = None,
-) -> int:
-    """Record running processes until they end, `duration_s` passed, or Ctrl-C; `descendants`: with those that they started.
-
-    `says`: what the recorder says once it records, here and below.
-    """
-    return _of_what_runs(
-        [*attached(pids, descendants=descendants), *extra], out, duration_s, on, says
-    )
-
-
-def groups(
-    asked: Sequence[tuple[str, str]],
-    out: Path,
-    *,
-    duration_s: float | None = None,
-    extra: Sequence[str] = (),
-    on: "Host | None" = None,
-    says: str | None = None,
-) -> int:
-    """Record what runs in control groups: `asked` are pairs of --cgroup, --container or --pod and a name."""
-    words = ["group", *(f"{flag}={name}" for flag, name in asked), *extra]
-    return _of_what_runs(words, out, duration_s, on, says)
-
-
-def machine(
-    out: Path,
-    *,
-    duration_s: float | None = None,
-    extra: Sequence[str] = (),
-    on: "Host | None" = None,
-    says: str | None = None,
-) -> int:
-    """Record the whole machine for `duration_s`, or until Ctrl-C."""
-    return _of_what_runs(["machine", *extra], out, duration_s, on, says)
-
-
-def _of_what_runs(
-    options: Sequence[str],
-    out: Path,
-    duration_s: float | None,
-    on: "Host | None",
-    says: str | None,
-) -> int:
-    words = list(options)
-    if duration_s is not None:
-        words += ["--duration", str(duration_s)]
-    more = {SAY: says} if says else {}
-    if on is not None:
-        return on.record(program(RECORDER), words, out, more)
-    return _recorder(words, out, env=os.environ | more)
+        return on.record(program(RECORDER), request, out)
+    command = [str(program(RECORDER)), *request.words(out)]
+    if request.outlives_us:
+        orphans.adopt()
+    with ending.recorder_hears() as hearing:
+        recorder = Recorder(
+            command,
+            outlives_us=request.outlives_us,
+            cwd=cwd,
+            env=owned(os.environ if env is None else env) | request.environment,
+            stdout=sys.stderr if request.stdout_to_stderr else None,
+            restore_signals=True,
+            preexec_fn=hearing.restore,
+        )
+        hearing.hand_to(recorder.pid)
+        if request.outlives_us:
+            recorder.returncode = _outlived(recorder.pid, hearing)
+        returned = recorder.wait()
+    status = returned if returned >= 0 else 128 - returned
+    if not (out / "manifest.json").exists():
+        # The recorder has said on stderr what is wrong. How a command ended is its own, also where its recording was taken away.
+        raise SystemExit(status if request.argv else status or 1)
+    return status
 
 
 def owned(environment: Mapping[str, str]) -> dict[str, str]:
@@ -167,39 +108,6 @@ def owned(environment: Mapping[str, str]) -> dict[str, str]:
     if owner is not None:
         found[_OWNER] = f"{owner.uid}:{owner.gid}:{','.join(map(str, owner.groups))}"
     return found
-
-
-def _recorder(
-    options: Sequence[str],
-    out: Path,
-    cwd: Path | None = None,
-    env: Mapping[str, str] | None = None,
-    stdout_to_stderr: bool = False,
-    *,
-    outlives_us: bool = False,
-) -> int:
-    command = [str(program(RECORDER)), options[0], "-o", str(out), *options[1:]]
-    if outlives_us:
-        orphans.adopt()
-    with ending.recorder_hears() as hearing:
-        recorder = Recorder(
-            command,
-            outlives_us=outlives_us,
-            cwd=cwd,
-            env=owned(os.environ if env is None else env),
-            stdout=sys.stderr if stdout_to_stderr else None,
-            restore_signals=True,
-            preexec_fn=hearing.restore,
-        )
-        hearing.hand_to(recorder.pid)
-        if outlives_us:
-            recorder.returncode = _outlived(recorder.pid, hearing)
-        returned = recorder.wait()
-    status = returned if returned >= 0 else 128 - returned
-    if not (out / "manifest.json").exists():
-        # The recorder has said on stderr what is wrong. How a command ended is its own, also where its recording was taken away.
-        raise SystemExit(status if options[0] == "run" else status or 1)
-    return status
 
 
 def _outlived(recorder: int, hearing: ending.Hearing) -> int:

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path, PurePosixPath
 
@@ -20,6 +20,7 @@ from iowhy.errors import Problem
 from iowhy.messages import printable, say
 from iowhy.recordings.query_limits import private_folder
 from iowhy.sources import ending, lifeline
+from iowhy.sources.request import Request
 
 #: The words that start ssh, where options of it are needed that ~/.ssh/config does not have.
 SSH = "IOWHY_SSH"
@@ -80,15 +81,12 @@ class Host(Struct, frozen=True):
     def record(
         self,
         recorder: Path,
-        words: Sequence[str],
+        request: Request,
         out: Path,
-        environment: Mapping[str, str] | None = None,
-        *,
-        outlives_us: bool = False,
     ) -> int:
-        """Runs the recorder there with `words`; the recording is then `out`. Returns what it returned.
+        """Runs the recorder there; the recording is then `out`. Returns what it returned.
 
-        `environment`: variables that it gets there. `outlives_us`: it goes on when this process is killed or the connection is lost; else it ends.
+        Where the request outlives us, it goes on when the connection is lost, too.
         Standard input, output and error are those of this process. Raises Problem where the machine cannot be
         reached or the recorder does not run on it.
         """
@@ -98,17 +96,19 @@ class Host(Struct, frozen=True):
             for one in forgotten:
                 say(f"{self.name} has a recording that was never fetched: {one}")
             there = f"{place}/{out.name}"
-            command = [f"{place}/iowhy-record", words[0], "-o", there, *words[1:]]
-            variables = dict(environment or {})
-            if not outlives_us:
+            command = [f"{place}/iowhy-record", *request.words(there)]
+            variables = request.environment
+            if not request.outlives_us:
                 variables[lifeline.VARIABLE] = f"{place}/held"
             command = ["env", *map("=".join, variables.items()), *command]
             if self.sudo:
                 command.insert(0, "sudo")
-            with nullcontext() if outlives_us else self._held(ssh, place):
+            with nullcontext() if request.outlives_us else self._held(ssh, place):
                 status = self._run(ssh, command)
             # Also of a command: then its recording is whole.
-            if status == 255 and not self._is_whole(ssh, there, 0 if outlives_us else _CLOSED_S):
+            if status == 255 and not self._is_whole(
+                ssh, there, 0 if request.outlives_us else _CLOSED_S
+            ):
                 raise Problem(
                     f"{self.name}: the connection ended before the recording; what there is of it is in {there} there"
                 )

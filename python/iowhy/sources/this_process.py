@@ -15,7 +15,8 @@ from typing import IO
 from iowhy.errors import Problem
 from iowhy.sources.aside import aside, block
 from iowhy.sources.lifeline import Recorder
-from iowhy.sources.live import RECORDER, attached, program
+from iowhy.sources.live import RECORDER, program
+from iowhy.sources.request import Request
 
 _READY = "IOWHY_READY"
 """Names the descriptor that the recorder writes a byte to once everything is recorded."""
@@ -46,12 +47,16 @@ def recorded(out: Path, *, mode: str = "auto") -> Iterator[None]:
 
 def _begun(out: Path, mode: str, said: IO[bytes], number: int) -> Recorder:
     """The recorder, once it waits for the block to begin."""
-    words = attached([os.getpid()], descendants=True)
-    words += ["--block", f"{threading.get_native_id()}:{number}"]
+    request = Request(
+        pids=(os.getpid(),),
+        descendants=True,
+        block=f"{threading.get_native_id()}:{number}",
+        mode=mode,
+    )
     ready, write = os.pipe()
     try:
         recorder = Recorder(
-            [str(program(RECORDER)), *words, "-o", str(out), "--mode", mode],
+            [str(program(RECORDER)), *request.words(out)],
             env={**os.environ, _READY: str(write)},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

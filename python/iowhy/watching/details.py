@@ -26,7 +26,7 @@ def of_process(moment: Moment, tgid: int) -> list[Detail]:
     names = ("threads", "waits", "syscalls", "files")
     with (
         moment.of.recording.damage_named(),
-        Relations.of(moment.of.recording, narrowed=narrowed) as relations,
+        Relations(moment.of.recording, narrowed=narrowed) as relations,
     ):
         found = engine.rows_all(relations, names, MOST_ROWS)
     return [Detail(find(name).title, rows) for name, rows in zip(names, found, strict=True)]
@@ -81,7 +81,7 @@ def _requests(chosen: str) -> str:
 def _asked(moment: Moment, queries: dict[str, str]) -> list[Detail]:
     with (
         moment.of.recording.damage_named(),
-        Relations.of(moment.of.recording, narrowed=moment.narrowed) as relations,
+        Relations(moment.of.recording, narrowed=moment.narrowed) as relations,
     ):
         return [Detail(title, _rows(relations, sql)) for title, sql in queries.items()]
 

@@ -47,7 +47,7 @@ def look(path: Path, asked: Asked) -> Moment:
     begin = 0 if asked.span_ns is None else max(end - asked.span_ns, 0)
     everything = begin == 0 and end == whole and not of.grows
     narrowed = None if everything else _narrowed(of, begin, end)
-    with of.recording.damage_named(), Relations.of(of.recording, narrowed=narrowed) as relations:
+    with of.recording.damage_named(), Relations(of.recording, narrowed=narrowed) as relations:
         budget, processes, containers, files, devices = engine.rows_all(
             relations, _REPORTS, MOST_ROWS
         )

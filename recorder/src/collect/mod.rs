@@ -100,7 +100,7 @@ impl Collector {
             containers,
             interval_start: start_ns,
             begins: true,
-            cache: Cache::default(),
+            cache: Cache::new(host::page_bytes() as u64),
             files: Files::new(),
             places: Places::new(Roots::default()),
             reach: Reach::new(&Roots::default()),
@@ -260,11 +260,9 @@ impl Collector {
             });
         }
         key.file.identify(&mut self.identities);
-        // What mapped memory reads and dirties is in no call.
-        let pages = counts.demand + counts.readahead + counts.dirtied + counts.faults;
-        if pages > 0 {
-            self.files
-                .add_bytes((key.file.dev, key.file.ino), pages * 4096);
+        let moved = self.cache.moved_bytes(counts);
+        if moved > 0 {
+            self.files.add_bytes((key.file.dev, key.file.ino), moved);
         }
         self.cache.add(key, counts);
         Ok(())

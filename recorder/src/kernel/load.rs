@@ -5,6 +5,7 @@ use std::mem::MaybeUninit;
 use std::path::Path;
 
 use iowhy_readings::devices::Stacks;
+use iowhy_readings::host;
 use iowhy_tables::calls::Call;
 use libbpf_rs::btf::Btf;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
@@ -227,6 +228,7 @@ fn set_constants(
     rodata.estimate_lookups = !choice.programs.contains("on_get_pages");
     rodata.no_io_start = !choice.programs.contains("on_io_start");
     rodata.direct_flag = libc::O_DIRECT as u32;
+    rodata.page_shift = host::page_bytes().ilog2();
 }
 
 /// Whether this process is in a pid namespace below the machine's first.

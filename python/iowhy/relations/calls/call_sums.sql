@@ -1,5 +1,5 @@
 -- title: The sums of the system calls of one name by one thread on one file, small ones and durable ones apart
--- uses: syscalls
+-- uses: _call_rows
 -- kept: table
 SELECT
     tgid,
@@ -7,22 +7,22 @@ SELECT
     name,
     dev,
     ino,
-    coalesce(bytes <= 1024 AND ret > 0, false) AS tiny,
+    tiny,
     durable,
     count(*) AS calls,
-    sum(CASE WHEN ret < 0 THEN 1 ELSE 0 END) AS errors,
-    count(*) - count(ret) AS unfinished,
-    sum(dur_ns) AS total_ns,
-    max(dur_ns) AS max_ns,
+    sum(errors) AS errors,
+    sum(unfinished) AS unfinished,
+    sum(total_ns) AS total_ns,
+    max(max_ns) AS max_ns,
     sum(cpu_ns) AS cpu_ns,
-    sum(CASE WHEN cpu_ns IS NOT NULL THEN dur_ns END) AS cpu_of_ns,
+    sum(cpu_of_ns) AS cpu_of_ns,
     sum(runnable_ns) AS runnable_ns,
     sum(blocked_ns) AS blocked_ns,
     sum(sleeping_ns) AS sleeping_ns,
-    sum(bytes) AS asked_bytes,
-    sum(CASE WHEN ret > 0 THEN ret END) AS done_bytes,
-    count(CASE WHEN ret > 0 THEN 1 END) AS moving,
-    sum(CASE WHEN ret = 0 THEN bytes END) AS synced_bytes,
-    count(CASE WHEN ret = 0 THEN bytes END) AS syncing
-FROM syscalls
-GROUP BY tgid, tid, name, dev, ino, coalesce(bytes <= 1024 AND ret > 0, false), durable
+    sum(asked_bytes) AS asked_bytes,
+    sum(done_bytes) AS done_bytes,
+    sum(moving) AS moving,
+    sum(synced_bytes) AS synced_bytes,
+    sum(syncing) AS syncing
+FROM _call_rows
+GROUP BY tgid, tid, name, dev, ino, tiny, durable

@@ -62,21 +62,5 @@ SELECT
 FROM syscalls s
 JOIN call_kinds k ON k.name = s.name
 CROSS JOIN recording r
-WHERE NOT r.tells_durable AND k.kind IN ('write', 'copy') AND s.durable
-UNION ALL
-SELECT
-    s.tid,
-    s.ts_ns,
-    s.dur_ns,
-    s.cpu_ns,
-    s.runnable_ns,
-    s.blocked_ns,
-    s.sleeping_ns,
-    s.name,
-    s.dev,
-    s.ino,
-    s.bytes,
-    s.ret
-FROM syscalls s
-JOIN found u ON u.tid = s.tid AND u.ts_ns = s.ts_ns
-WHERE s.durable IS NULL
+LEFT JOIN found u ON u.tid = s.tid AND u.ts_ns = s.ts_ns
+WHERE NOT r.tells_durable AND k.kind IN ('write', 'copy') AND coalesce(s.durable, u.tid IS NOT NULL)

@@ -57,7 +57,7 @@ class Facts:
     ) -> None:
         self.recording = recording
         self.manifest = recording.manifest
-        self.relations = Relations.of(recording, narrowed=narrowed)
+        self.relations = Relations(recording, narrowed=narrowed)
 
     def __enter__(self) -> "Facts":
         return self

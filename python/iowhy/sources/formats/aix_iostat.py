@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from iowhy.sources.clock import interval_of
-from iowhy.sources.format import Block, Claim, Interval, Parsed
+from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.formats.aix_vmstat import configuration
 from iowhy.sources.numbers import KIB, NS_PER_S, number
 
@@ -36,10 +36,8 @@ def read(block: Block) -> Parsed:
     reports: list[tuple[dict[str, float], dict[str, dict[str, float]]]] = []
     cpu_columns: list[str] = []
     disk_columns: list[str] = []
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         words = line.split()
-        if not words:
-            continue
         if match := _CONFIGURATION.match(line.strip()):
             configuration(parsed, match)
             continue
@@ -47,32 +45,24 @@ def read(block: Block) -> Parsed:
             cpu_columns = line.split("avg-cpu:")[-1].replace("%", " ").split()
             disk_columns = []
             reports.append(({}, {}))
-            parsed.lines_understood += 1
             continue
         if words[0] == "Disks:":
             disk_columns = line.replace("% tm_act", "tm_act").split()[1:]
             if not cpu_columns or (reports and reports[-1][1]):
                 reports.append(({}, {}))
-            parsed.lines_understood += 1
             continue
         values = [value for word in words if (value := number(word)) is not None]
         if disk_columns and len(values) == len(disk_columns) == len(words) - 1:
             reports[-1][1][words[0]] = dict(zip(disk_columns, values, strict=True))
-            parsed.lines_understood += 1
         elif reports and cpu_columns and len(values) == len(words) == 2 + len(cpu_columns):
             reports[-1][0].update(zip(cpu_columns, values[2:], strict=True))
-            parsed.lines_understood += 1
         else:
             parsed.reject(at, line)
     if reports:
         parsed.note("the first report of iostat is an average since boot, and not taken for load")
     if len(reports) < 2:
         parsed.missing.append("iostat -D 1 10")
-    interval = interval_of(block.command)
-    if interval is None:
-        interval = NS_PER_S
-        if len(reports) > 1:
-            parsed.note("the interval of iostat is not shown: 1 s is assumed")
+    interval = parsed.length_ns(interval_of(block.command), reports[1:])
     for at, (cpu, disks) in enumerate(reports):
         since_boot = at == 0
         start = (at - 1) * interval
@@ -91,7 +81,7 @@ def _cpu(parsed: Parsed, cpu: dict[str, float], start: int, interval: int) -> No
         "idle_ns": cpu.get("idle", 0.0) * percent,
         "iowait_ns": cpu.get("iowait", 0.0) * percent,
     }
-    parsed.intervals.append(Interval("cpu_samples", {"cpu": -1}, start, interval, counters))
+    parsed.intervals.add("cpu_samples", {"cpu": -1}, start, interval, counters)
 
 
 def _disk(
@@ -112,14 +102,4 @@ def _disk(
             if column in row:
                 metrics[metric] = row[column] * KIB / seconds
     for metric, value in metrics.items():
-        if value is not None:
-            parsed.add(
-                "measurements",
-                {
-                    "ts_ns": ts_ns,
-                    "tool": TOOL,
-                    "subject": name,
-                    "metric": metric if ts_ns is not None else f"since_boot_{metric}",
-                    "value": value,
-                },
-            )
+        parsed.measure(name, metric if ts_ns is not None else f"since_boot_{metric}", value, ts_ns)

@@ -38,17 +38,14 @@ def read(block: Block) -> Parsed:
     parsed.host["os"] = "AIX"
     columns: list[str] = []
     rows: list[dict[str, float]] = []
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         words = line.split()
-        if not words:
-            continue
         if match := _CONFIGURATION.match(line.strip()):
             configuration(parsed, match)
         elif words[0] == "kthr" or set(line.strip()) <= {"-", " "}:
-            parsed.lines_understood += 1
+            pass
         elif words[:2] == ["r", "b"] and set(words) >= NEEDED:
             columns = _vmstat.distinct(words)
-            parsed.lines_understood += 1
         else:
             values = [number(word) for word in words]
             whole = [value for value in values if value is not None]
@@ -56,7 +53,6 @@ def read(block: Block) -> Parsed:
                 parsed.reject(at, line)
                 continue
             rows.append(dict(zip(columns, whole, strict=True)))
-            parsed.lines_understood += 1
     for row, start, interval in _vmstat.load(parsed, block, rows, "vmstat 1 10"):
         seconds = interval / NS_PER_S
         counters = {"context_switches": row["cs"] * seconds}
@@ -72,7 +68,6 @@ def read(block: Block) -> Parsed:
 
 def configuration(parsed: Parsed, match: re.Match[str]) -> None:
     """The line "System configuration: lcpu=… mem=…MB"."""
-    parsed.lines_understood += 1
     parsed.host["cpus"] = int(match[1])
     if match[2]:
         parsed.host["memory_bytes"] = int(match[2]) * 1024**2

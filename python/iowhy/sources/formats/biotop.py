@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Interval, Parsed
+from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.formats._screens import HEAD, screens
 from iowhy.sources.names import dev_number
 from iowhy.sources.numbers import KIB
@@ -77,6 +77,6 @@ def _emit(
             of[bytes_] += moved
             of[f"{kind}_ns"] += count * float(row[9]) * 1e6
     for dev, counters in disks.items():
-        parsed.intervals.append(Interval("disk_samples", {"dev": dev}, start, interval, counters))
+        parsed.intervals.add("disk_samples", {"dev": dev}, start, interval, counters)
     for pid, counters in processes.items():
-        parsed.intervals.append(Interval("process_io", {"tgid": pid}, start, interval, counters))
+        parsed.intervals.add("process_io", {"tgid": pid}, start, interval, counters)

@@ -10,7 +10,6 @@ import re
 from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats._measure import measure
 from iowhy.sources.numbers import number
 
 NAME = "btt"
@@ -34,9 +33,7 @@ def read(block: Block) -> Parsed:
     parsed = Parsed(TOOL, units="seconds")
     section = "All Devices"
     means: dict[str, float] = {}
-    for at, line in enumerate(block.lines, block.first_line):
-        if not line.strip():
-            continue
+    for at, line in parsed.lines(block):
         if match := _SECTION.match(line.strip()):
             section = match[1]
         elif (match := _STAGE.fullmatch(line)) and section == "All Devices":
@@ -45,14 +42,12 @@ def read(block: Block) -> Parsed:
             if mean is not None and step not in means:
                 means[step] = mean
                 for name, value in (("mean", mean), ("min", least), ("max", longest)):
-                    measure(
-                        parsed, "all", f"{step}_{name}_ns", None if value is None else value * 1e9
+                    parsed.measure(
+                        "all", f"{step}_{name}_ns", None if value is None else value * 1e9
                     )
-                measure(parsed, "all", f"{step}_count", float(match[5]))
+                parsed.measure("all", f"{step}_count", float(match[5]))
         elif section == "All Devices" and not _TITLES.fullmatch(line):
             parsed.reject(at, line)
-            continue
-        parsed.lines_understood += 1
     _share(parsed, means)
     return parsed
 
@@ -60,7 +55,7 @@ def read(block: Block) -> Parsed:
 def _share(parsed: Parsed, means: dict[str, float]) -> None:
     whole, device = means.get("q2c"), means.get("d2c")
     if whole and device is not None and device <= whole:
-        measure(parsed, "all", "d2c_share", device / whole)
+        parsed.measure("all", "d2c_share", device / whole)
         parsed.note(
             f"of the {whole * 1e3:,.3g} ms that a request takes on average, {100 * (device / whole):.0f} % are the device's (D2C); "
             "the rest passes before it gets it"

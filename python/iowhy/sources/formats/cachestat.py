@@ -35,11 +35,8 @@ def read(block: Block) -> Parsed:
     columns: list[str] = []
     rows: list[tuple[int | None, dict[str, float]]] = []
     day = Day(None)
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         words = line.split()
-        if not words:
-            continue
-        parsed.lines_understood += 1
         if match := _EVERY.search(line):
             interval = round(float(match[1]) * NS_PER_S) or NS_PER_S
             shown = True
@@ -51,7 +48,6 @@ def read(block: Block) -> Parsed:
             timed = day.split(line.strip()) if columns[0] == "TIME" else None
             rows.append((timed[0] if timed else None, row))
         else:
-            parsed.lines_understood -= 1
             parsed.reject(at, line)
     times = [when for when, _ in rows if when is not None]
     if not shown and len(times) > 1:

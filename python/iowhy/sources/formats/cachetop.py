@@ -41,11 +41,8 @@ def read(block: Block) -> Parsed:
     times: list[int] = []
     rows: list[tuple[int, re.Match[str]]] = []
     memory: list[tuple[int, re.Match[str]]] = []
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         text = line.strip()
-        if not text:
-            continue
-        parsed.lines_understood += 1
         if match := _SUMMARY.fullmatch(text):
             timed = day.split(match["time"])
             if timed is not None:
@@ -58,7 +55,6 @@ def read(block: Block) -> Parsed:
         elif match := _ROW.fullmatch(line):
             rows.append((max(index, 0), match))
         else:
-            parsed.lines_understood -= 1
             parsed.reject(at, line)
     if interval is None and len(times) > 1 and times[-1] > times[0]:
         interval = round((times[-1] - times[0]) / (len(times) - 1))

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed, Snapshot
 from iowhy.sources.formats import _cgroup
-from iowhy.sources.formats._measure import measure
 
 NAME = "cgroup-cpu-stat"
 TOOL = "cat cpu.stat"
@@ -50,10 +49,10 @@ def _emit(parsed: Parsed, group: str, found: Sequence[dict[str, int]]) -> None:
     if held_ns is None:
         held_ns = grown("throttled_time")
     used = grown("usage_usec")
-    measure(parsed, group, "cpu_ns", None if used is None else float(used * US))
-    measure(parsed, group, "throttled_ns", None if held_ns is None else float(held_ns))
+    parsed.measure(group, "cpu_ns", None if used is None else float(used * US))
+    parsed.measure(group, "throttled_ns", None if held_ns is None else float(held_ns))
     if periods and throttled is not None and 0 <= throttled <= periods:
-        measure(parsed, group, "throttled_periods_share", throttled / periods)
+        parsed.measure(group, "throttled_periods_share", throttled / periods)
         parsed.note(
             f"{group}: the CPU quota was used up in {throttled:,} of {periods:,} periods"
             f" ({100 * (throttled / periods):.1f} %){since}"

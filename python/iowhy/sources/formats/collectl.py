@@ -74,12 +74,8 @@ def read(block: Block) -> Parsed:
     parsed = Parsed(TOOL, units="KB are 1024 bytes; percent of all CPUs")
     parsed.host["os"] = "Linux"
     reader = _Reader(parsed, interval_of(block.command))
-    for at, line in enumerate(block.lines, block.first_line):
-        if not line.strip():
-            continue
-        if reader.line(line.strip()):
-            parsed.lines_understood += 1
-        else:
+    for at, line in parsed.lines(block):
+        if not reader.line(line.strip()):
             parsed.reject(at, line)
     reader.emit(block)
     return parsed
@@ -182,13 +178,9 @@ class _Reader:
         """All instants, each with the interval before it."""
         parsed, rows = self._parsed, self._rows
         times = [when for when, _ in rows if when is not None]
-        interval = self._interval
-        if interval is None and len(times) == len(rows) > 1:
-            interval = round((times[-1] - times[0]) / (len(times) - 1)) or None
-        if interval is None:
-            interval = NS_PER_S
-            parsed.note("the interval of collectl is not shown: 1 s is assumed") if rows else None
-        dated = parsed.clock == "wall" and len(times) == len(rows)
+        all_timed = len(times) == len(rows)
+        interval = parsed.length_ns(self._interval, rows, times if all_timed else ())
+        dated = parsed.clock == "wall" and all_timed
         parsed.clock = "wall" if dated else "own"
         for at, (when, now) in enumerate(rows):
             end = when if dated and when is not None else (at + 1) * interval

@@ -10,7 +10,6 @@ import re
 from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed, as_word
-from iowhy.sources.formats._measure import measure
 
 NAME = "fileplace"
 TOOL = "fileplace"
@@ -40,25 +39,23 @@ def read(block: Block) -> Parsed:
     parsed = Parsed(TOOL, units="shares of 1")
     parsed.host["os"] = "AIX"
     subject = _NO_NAME
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         text = line.strip()
-        if not text or set(text) <= {"-", " "}:
+        if set(text) <= {"-", " "}:
             continue
-        parsed.lines_understood += 1
         if match := _FILE.fullmatch(text):
             subject = match["path"]
-            measure(parsed, subject, "size_bytes", float(match["size"]))
+            parsed.measure(subject, "size_bytes", float(match["size"]))
         elif match := _SPACE.fullmatch(text):
-            measure(parsed, subject, "fragments", float(match[1]))
-            measure(parsed, subject, "space_efficiency", float(match[3]) / 100)
+            parsed.measure(subject, "fragments", float(match[1]))
+            parsed.measure(subject, "space_efficiency", float(match[3]) / 100)
         elif match := _EXTENTS.fullmatch(text):
-            measure(parsed, subject, "extents", float(match[1]))
-            measure(parsed, subject, "extents_possible", float(match[2]))
-            measure(parsed, subject, "sequentiality", float(match[3]) / 100)
+            parsed.measure(subject, "extents", float(match[1]))
+            parsed.measure(subject, "extents_possible", float(match[2]))
+            parsed.measure(subject, "sequentiality", float(match[3]) / 100)
         elif match := _BLOCKS.fullmatch(text):
-            measure(parsed, subject, "block_bytes", float(match[1]))
+            parsed.measure(subject, "block_bytes", float(match[1]))
         elif not (_EXTENT_ROW.fullmatch(text) or _TITLE.fullmatch(text)):
-            parsed.lines_understood -= 1
             parsed.reject(at, line)
     rows = parsed.tables.get("measurements", [])
     assert isinstance(rows, list)

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Interval, Parsed
-from iowhy.sources.formats._measure import measure
+from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.formats._screens import HEAD, screens
 from iowhy.sources.numbers import KIB
 
@@ -59,14 +58,12 @@ def _emit(
                 "read_call_bytes": read,
                 "write_call_bytes": written,
             }
-            parsed.intervals.append(
-                Interval("process_io", {"tgid": tid}, at * interval, interval, counters)
-            )
+            parsed.intervals.add("process_io", {"tgid": tid}, at * interval, interval, counters)
     for file, sums in files.items():
         for metric, value in zip(
             ("read_calls", "write_calls", "read_call_bytes", "write_call_bytes"), sums, strict=True
         ):
-            measure(parsed, file, metric, value)
+            parsed.measure(file, metric, value)
     if found:
         parsed.note(
             "filetop counts what programs ask for, from the page cache too: no time and no disk is in it"

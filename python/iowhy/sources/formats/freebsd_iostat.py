@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from iowhy.sources.clock import interval_of
-from iowhy.sources.format import Block, Claim, Interval, Parsed
+from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.numbers import KIB, NS_PER_S, number
 
 NAME = "freebsd-iostat"
@@ -32,49 +32,38 @@ def read(block: Block) -> Parsed:
     parsed.host["os"] = "FreeBSD"
     columns: list[str] = []
     reports: list[dict[str, dict[str, float]]] = []
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         words = line.split()
-        if not words:
-            continue
         if words[0] == "extended":
-            parsed.lines_understood += 1
             continue
         if words[:2] == ["device", "r/s"]:
             columns = words[1:]
             reports.append({})
-            parsed.lines_understood += 1
             continue
         values = [number(word) for word in words[1:]]
         whole = [value for value in values if value is not None]
         if reports and len(whole) == len(values) >= len(columns) > 0:
             # tty and cpu columns (-C) may follow; they have no place here.
             reports[-1][words[0]] = dict(zip(columns, whole, strict=False))
-            parsed.lines_understood += 1
         else:
             parsed.reject(at, line)
     if reports:
         parsed.note("the first report of iostat is an average since boot, and not taken for load")
     if len(reports) < 2:
         parsed.missing.append("iostat -x -w 1 -c 10")
-    interval = interval_of(block.command)
-    if interval is None:
-        interval = NS_PER_S
-        if len(reports) > 1:
-            parsed.note("the interval of iostat is not shown: 1 s is assumed")
+    interval = parsed.length_ns(interval_of(block.command), reports[1:])
     for at, report in enumerate(reports[1:]):
         for name, row in report.items():
             counters = _counters(row, interval)
             if counters is not None:
                 key = {"dev": block.names.disk(name)}
-                parsed.intervals.append(
-                    Interval(
-                        "disk_samples",
-                        key,
-                        at * interval,
-                        interval,
-                        counters,
-                        {"in_flight": int(row["qlen"])} if "qlen" in row else {},
-                    )
+                parsed.intervals.add(
+                    "disk_samples",
+                    key,
+                    at * interval,
+                    interval,
+                    counters,
+                    {"in_flight": int(row["qlen"])} if "qlen" in row else {},
                 )
     return parsed
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Interval, Parsed
+from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.numbers import NS_PER_S, number, size
 
 NAME = "freebsd-top"
@@ -29,11 +29,8 @@ def read(block: Block) -> Parsed:
     interval = 2 * NS_PER_S
     count = -1
     columns: list[str] = []
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         text = line.strip()
-        if not text:
-            continue
-        parsed.lines_understood += 1
         if text.startswith("last pid:"):
             count += 1
             columns = []
@@ -42,20 +39,17 @@ def read(block: Block) -> Parsed:
             if "idle" in states:
                 percent = interval / 100
                 parsed.note("FreeBSD counts waiting for I/O as idle: iowait is unknown, not 0")
-                parsed.intervals.append(
-                    Interval(
-                        "cpu_samples",
-                        {"cpu": -1},
-                        count * interval,
-                        interval,
-                        {
-                            "user_ns": (states.get("user", 0.0) + states.get("nice", 0.0))
-                            * percent,
-                            "system_ns": states.get("system", 0.0) * percent,
-                            "idle_ns": states["idle"] * percent,
-                            "irq_ns": states.get("interrupt", 0.0) * percent,
-                        },
-                    )
+                parsed.intervals.add(
+                    "cpu_samples",
+                    {"cpu": -1},
+                    count * interval,
+                    interval,
+                    {
+                        "user_ns": (states.get("user", 0.0) + states.get("nice", 0.0)) * percent,
+                        "system_ns": states.get("system", 0.0) * percent,
+                        "idle_ns": states["idle"] * percent,
+                        "irq_ns": states.get("interrupt", 0.0) * percent,
+                    },
                 )
         elif text.startswith("Mem:"):
             amounts = {name: size(value) for value, name in _AMOUNT.findall(text)}
@@ -71,10 +65,7 @@ def read(block: Block) -> Parsed:
             pass
         elif text.startswith("PID "):
             columns = text.split()
-        elif columns and _process(parsed, columns, text, (count + 1) * interval, block):
-            pass
-        else:
-            parsed.lines_understood -= 1
+        elif not (columns and _process(parsed, columns, text, (count + 1) * interval, block)):
             parsed.reject(at, line)
     parsed.partial = "one screen of top" if count == 0 and parsed.intervals else None
     return parsed
@@ -91,14 +82,5 @@ def _process(parsed: Parsed, columns: Sequence[str], text: str, ts_ns: int, bloc
         return False
     comm = row[columns[-1]].split()[0]
     block.names.thread(int(words[0]), int(words[0]), comm)
-    parsed.add(
-        "measurements",
-        {
-            "ts_ns": ts_ns,
-            "tool": TOOL,
-            "subject": f"{comm} ({words[0]})",
-            "metric": "cpu_share",
-            "value": share / 100,
-        },
-    )
+    parsed.measure(f"{comm} ({words[0]})", "cpu_share", share / 100, ts_ns)
     return True

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.formats import _vmstat
-from iowhy.sources.formats._measure import measure
 from iowhy.sources.numbers import KIB, NS_PER_S, size
 
 NAME = "freebsd-vmstat"
@@ -36,18 +35,14 @@ def read(block: Block) -> Parsed:
     parsed.host["os"] = "FreeBSD"
     columns: list[str] = []
     rows: list[dict[str, float]] = []
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         words = line.split()
-        if not words:
-            continue
         if words[0] == "procs":
-            parsed.lines_understood += 1
+            pass
         elif words[:5] == ["r", "b", "w", "avm", "fre"] and words[-3:] == ["us", "sy", "id"]:
             columns = _vmstat.distinct(words)
-            parsed.lines_understood += 1
         elif (found := _row(columns, words)) is not None:
             rows.append(found)
-            parsed.lines_understood += 1
         else:
             parsed.reject(at, line)
     if len(rows) > 1:
@@ -61,7 +56,7 @@ def read(block: Block) -> Parsed:
         }
         _vmstat.emit(parsed, row, start, interval, counters, row["fre"])
         for disk in _disks(row):
-            measure(parsed, disk, "operations_per_s", row[disk], start + interval)
+            parsed.measure(disk, "operations_per_s", row[disk], start + interval)
     return parsed
 
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from iowhy.sources.clock import interval_of
-from iowhy.sources.format import Block, Claim, Interval, Parsed
+from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.formats._iostat import device_counters
 from iowhy.sources.numbers import NS_PER_S, number
 
@@ -45,10 +45,8 @@ def read(block: Block) -> Parsed:
     columns: list[str] = []
     elapsed = interval_of(block.command)
     screens: list[tuple[int | None, dict[str, dict[str, float]]]] = []
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         words = line.replace("|", " ").split()
-        if not words:
-            continue
         if found := _ELAPSED.fullmatch(line.strip()):
             elapsed = round(float(found[1]) * NS_PER_S) or elapsed
         elif words[0] == "L(q)":
@@ -60,8 +58,6 @@ def read(block: Block) -> Parsed:
             screens[-1][1][words[len(columns) - 1]] = row
         else:
             parsed.reject(at, line)
-            continue
-        parsed.lines_understood += 1
     _emit(parsed, screens, block)
     return parsed
 
@@ -106,7 +102,5 @@ def _emit(
             if counters is not None:
                 key = {"dev": block.names.disk(name)}
                 level = {"in_flight": int(row["L(q)"])}
-                parsed.intervals.append(
-                    Interval("disk_samples", key, start, interval, counters, level)
-                )
+                parsed.intervals.add("disk_samples", key, start, interval, counters, level)
         start += interval

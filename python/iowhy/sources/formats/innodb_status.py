@@ -10,7 +10,6 @@ import re
 from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats._measure import measure
 from iowhy.sources.numbers import number
 
 NAME = "innodb-status"
@@ -73,7 +72,7 @@ def read(block: Block) -> Parsed:
             _line(found, text)
     for metric, value in found.items():
         if metric not in {"log_sequence_bytes", "checkpoint_bytes"}:
-            measure(parsed, "InnoDB", metric, value / 1000 if metric.endswith("_share") else value)
+            parsed.measure("InnoDB", metric, value / 1000 if metric.endswith("_share") else value)
     _say(parsed, found)
     return parsed
 
@@ -113,5 +112,5 @@ def _say(parsed: Parsed, found: dict[str, float]) -> None:
         parsed.note(f"pending in InnoDB at that moment: {', '.join(signs)}")
     log, checkpoint = found.get("log_sequence_bytes"), found.get("checkpoint_bytes")
     if log is not None and checkpoint is not None and log >= checkpoint:
-        measure(parsed, "InnoDB", "checkpoint_age_bytes", log - checkpoint)
+        parsed.measure("InnoDB", "checkpoint_age_bytes", log - checkpoint)
     parsed.missing.append("strace -f -T -e trace=fsync,fdatasync -p $(pidof mysqld)")

@@ -10,7 +10,6 @@ import re
 from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats._measure import measure
 from iowhy.sources.names import dev_number
 
 NAME = "iosnoop"
@@ -38,23 +37,19 @@ def read(block: Block) -> Parsed:
     parsed.host["os"] = "Linux"
     starts = ends = False
     sums: dict[tuple[str, str], list[float]] = {}
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         text = line.strip()
-        if not text:
-            continue
         if "LATms" in text and "BLOCK" in text:
             starts, ends = "STARTs" in text, "ENDs" in text
         elif row := _ROW.fullmatch(line):
             _row(parsed, row, starts, ends, sums, block)
         elif not text.startswith(("Tracing block I/O", "Ending tracing", "^C")):
             parsed.reject(at, line)
-            continue
-        parsed.lines_understood += 1
     for (disk, kind), (count, moved, took, longest) in sums.items():
-        measure(parsed, f"{disk} {kind}", "requests", count)
-        measure(parsed, f"{disk} {kind}", "bytes", moved)
-        measure(parsed, f"{disk} {kind}", "wait_mean_ns", took / count)
-        measure(parsed, f"{disk} {kind}", "wait_max_ns", longest)
+        parsed.measure(f"{disk} {kind}", "requests", count)
+        parsed.measure(f"{disk} {kind}", "bytes", moved)
+        parsed.measure(f"{disk} {kind}", "wait_mean_ns", took / count)
+        parsed.measure(f"{disk} {kind}", "wait_max_ns", longest)
     if sums:
         parsed.note(
             "iosnoop without -s or -t prints no times: how much of the time a disk is busy is not in it"

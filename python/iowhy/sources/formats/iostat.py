@@ -98,7 +98,6 @@ class _Reader:
         """Whether it is a banner, a date or the header of a section."""
         if found := _sysstat.banner(line):
             _sysstat.apply(self.parsed, found)
-            self.parsed.lines_understood -= 1  # the caller counts it
             self.has_banner = True
             self._state = ""
         elif _CPU.match(line):

@@ -67,13 +67,10 @@ def read(block: Block) -> Parsed:
     """Into cpu_samples, vm_samples, memory_samples; disks, whose reads and writes are not apart, into measurements."""
     parsed = Parsed(TOOL, units="KB are 1024 bytes, memory in MiB, percent of all CPUs")
     file = _File()
-    for at, line in enumerate(block.lines, block.first_line):
-        if not line.strip():
-            continue
+    for at, line in parsed.lines(block):
         if _LINE.fullmatch(line.strip()) is None:
             parsed.reject(at, line)
             continue
-        parsed.lines_understood += 1
         section, *cells = line.strip().split(",")
         if section == "AAA":
             _about(parsed, file, cells)

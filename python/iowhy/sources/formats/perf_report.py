@@ -10,7 +10,6 @@ import re
 from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats._measure import measure
 from iowhy.sources.numbers import number
 
 NAME = "perf-report"
@@ -38,10 +37,8 @@ def read(block: Block) -> Parsed:
     event = ""
     kept = 0
     kernel = total = 0.0
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         text = line.rstrip()
-        if not text.strip():
-            continue
         if match := _EVENT.match(text):
             event = match[2]
         elif match := _ROW.fullmatch(text):
@@ -53,13 +50,9 @@ def read(block: Block) -> Parsed:
             kernel += share if match[5] == "k" else 0.0
             if kept < KEPT:
                 kept += 1
-                measure(
-                    parsed, f"{match[6][:80]} ({match[3].strip()})", "sample_share", share / 100
-                )
+                parsed.measure(f"{match[6][:80]} ({match[3].strip()})", "sample_share", share / 100)
         elif not text.startswith("#") and not _CHAIN.fullmatch(text):
             parsed.reject(at, line)
-            continue
-        parsed.lines_understood += 1
     if kept:
         parsed.partial = "only time on a CPU is sampled"
         what = f"event {event}: " if event else ""

@@ -37,10 +37,8 @@ def read(block: Block) -> Parsed:
     errors = False
     rows: list[dict[str, object]] = []
     busy: dict[int, int] = {}
-    for n, line in enumerate(block.lines, block.first_line):
+    for n, line in parsed.lines(block):
         words = line.split()
-        if not words:
-            continue
         if match := _THREAD.match(line[:300]):
             tid = int(match[2])
             block.names.thread(tid, tid, match[1].strip())
@@ -60,8 +58,6 @@ def read(block: Block) -> Parsed:
             busy[tid] = busy.get(tid, 0) + int(str(row["total_ns"]))
         else:
             parsed.reject(n, line)
-            continue
-        parsed.lines_understood += 1
     interval = max(busy.values(), default=1) or 1
     for row in rows:
         parsed.add("syscall_totals", row | {"ts_ns": 0, "interval_ns": interval})

@@ -9,7 +9,6 @@ import re
 from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats._measure import measure
 from iowhy.sources.numbers import KIB, number
 
 NAME = "slabtop"
@@ -36,9 +35,7 @@ def read(block: Block) -> Parsed:
     parsed = Parsed(TOOL, units="K are 1024 bytes")
     names = total = 0.0
     seen: set[str] = set()
-    for at, line in enumerate(block.lines, block.first_line):
-        if not line.strip():
-            continue
+    for at, line in parsed.lines(block):
         if match := _TOTAL.fullmatch(line):
             value = number(match[3])
             if match[1] == "Size" and value is not None and not total:
@@ -48,14 +45,12 @@ def read(block: Block) -> Parsed:
             if match[8] not in seen:
                 seen.add(match[8])
                 size = float(match[7]) * KIB
-                measure(parsed, match[8], "objects", float(match[1]))
-                measure(parsed, match[8], "active_objects", float(match[2]))
-                measure(parsed, match[8], "size_bytes", size)
+                parsed.measure(match[8], "objects", float(match[1]))
+                parsed.measure(match[8], "active_objects", float(match[2]))
+                parsed.measure(match[8], "size_bytes", size)
                 names += size if _NAMES.fullmatch(match[8]) else 0.0
         elif not re.match(r"\s*(?:Minimum / Average|OBJS ACTIVE)", line):
             parsed.reject(at, line)
-            continue
-        parsed.lines_understood += 1
     if total and 0 < names <= total:
         parsed.note(
             f"names and inodes take {names / KIB**3:.2f} GiB of {total / KIB**3:.2f} GiB of the kernel's own memory (slab)"

@@ -56,11 +56,8 @@ def read(block: Block) -> Parsed:
     device = _device(block.command or ())
     found: dict[str, float] = {}
     sectors = False
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         text = line.strip()
-        if not text:
-            continue
-        parsed.lines_understood += 1
         if (match := _TITLE.match(text)) and parsed.version is None:
             parsed.version = match[1]
         elif match := _ATTRIBUTE.fullmatch(line):
@@ -80,7 +77,6 @@ def read(block: Block) -> Parsed:
             if value_of is not None:
                 found.setdefault(_OF_NVME[match[1]], value_of)
         elif not _known(text):
-            parsed.lines_understood -= 1
             parsed.reject(at, line)
     _health.emit(parsed, device, found)
     if not found and parsed.lines_understood and not sectors:

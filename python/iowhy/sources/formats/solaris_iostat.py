@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from iowhy.sources.clock import interval_of
-from iowhy.sources.format import Block, Claim, Interval, Parsed
+from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.numbers import KIB, MIB, NS_PER_S, number
 
 NAME = "solaris-iostat"
@@ -33,22 +33,17 @@ def read(block: Block) -> Parsed:
     parsed.host["os"] = "Solaris"
     columns: list[str] = []
     reports: list[dict[str, dict[str, float]]] = []
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         words = line.split()
-        if not words:
-            continue
         if words[0] == "extended":
-            parsed.lines_understood += 1
             continue
         if _HEADER.match(line):
             columns = words
             reports.append({})
-            parsed.lines_understood += 1
             continue
         row = _row(columns, words)
         if reports and row is not None:
             reports[-1][row[0]] = row[1]
-            parsed.lines_understood += 1
         else:
             parsed.reject(at, line)
     _emit(parsed, reports, block)
@@ -71,11 +66,7 @@ def _emit(parsed: Parsed, reports: Sequence[dict[str, dict[str, float]]], block:
         parsed.note("the first report of iostat is an average since boot, and not taken for load")
     if len(reports) < 2:
         parsed.missing.append("iostat -xn 1 10")
-    interval = interval_of(block.command)
-    if interval is None:
-        interval = NS_PER_S
-        if len(reports) > 1:
-            parsed.note("the interval of iostat is not shown: 1 s is assumed")
+    interval = parsed.length_ns(interval_of(block.command), reports[1:])
     layouts = {name: row for report in reports for name, row in report.items()}
     for at, report in enumerate(reports[1:]):
         for name in layouts:
@@ -84,9 +75,7 @@ def _emit(parsed: Parsed, reports: Sequence[dict[str, dict[str, float]]], block:
             counters = _counters(row, interval)
             if counters is not None:
                 key = {"dev": block.names.disk(name)}
-                parsed.intervals.append(
-                    Interval("disk_samples", key, at * interval, interval, counters)
-                )
+                parsed.intervals.add("disk_samples", key, at * interval, interval, counters)
 
 
 def _counters(row: dict[str, float], interval: int) -> dict[str, float] | None:

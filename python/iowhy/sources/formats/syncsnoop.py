@@ -9,7 +9,6 @@ import re
 from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats._measure import measure
 from iowhy.sources.formats._sysstat import Day
 from iowhy.sources.numbers import NS_PER_S
 
@@ -38,10 +37,8 @@ def read(block: Block) -> Parsed:
     parsed = Parsed(TOOL, units="seconds")
     day = Day(None)
     times: dict[tuple[str, str], list[int]] = {}
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         text = line.strip()
-        if not text:
-            continue
         row = _SECONDS.fullmatch(text) or _CLOCK.fullmatch(text)
         if row is not None:
             timed = day.split(row["time"])
@@ -52,11 +49,9 @@ def read(block: Block) -> Parsed:
                 block.names.thread(int(row["pid"]), int(row["pid"]), row["comm"])
         elif not text.startswith(("TIME", "Tracing sync", "^C", "Detaching")):
             parsed.reject(at, line)
-            continue
-        parsed.lines_understood += 1
     for (call, who), when_called in times.items():
-        measure(parsed, f"{call}{who}", "sync_calls", float(len(when_called)))
-        measure(parsed, f"{call}{who}", "sync_calls_per_s", _per_s(when_called))
+        parsed.measure(f"{call}{who}", "sync_calls", float(len(when_called)))
+        parsed.measure(f"{call}{who}", "sync_calls_per_s", _per_s(when_called))
     if times:
         whole = [when for when_called in times.values() for when in when_called]
         rate = _per_s(whole)

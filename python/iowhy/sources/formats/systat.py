@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 from iowhy.sources.clock import interval_of
 from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats._measure import measure
 from iowhy.sources.formats._sar import Collected
 from iowhy.sources.numbers import KIB, MIB, NS_PER_S, number
 
@@ -50,9 +49,7 @@ def read(block: Block) -> Parsed:
     screens: list[Collected] = []
     disks: list[str] = []
     titles = ""
-    for at, line in enumerate(block.lines, block.first_line):
-        if not line.strip():
-            continue
+    for at, line in parsed.lines(block):
         now = screens[-1] if screens else None
         if cpu := _CPU.fullmatch(line):
             values = [number(cell) for cell in cpu.groups()]
@@ -76,8 +73,6 @@ def read(block: Block) -> Parsed:
             _disks(now, disks, row[1], row[2].split())
         elif (now is None and not line.startswith("Proc:")) or not (_SCREEN.search(line) or titles):
             parsed.reject(at, line)
-            continue
-        parsed.lines_understood += 1
     _emit(parsed, screens)
     return parsed
 
@@ -109,14 +104,14 @@ def _emit(parsed: Parsed, screens: Sequence[Collected]) -> None:
         disks, now.disks = now.disks, {}
         now.emit(parsed)
         for disk, row in disks.items():
-            measure(parsed, disk, "operations_per_s", row.get("tps", row.get("xfers")), now.end_ns)
+            parsed.measure(disk, "operations_per_s", row.get("tps", row.get("xfers")), now.end_ns)
             for metric, name, unit in (
                 ("moved_bytes_per_s", "MB/s", MIB),
                 ("mean_bytes", "KB/t", KIB),
                 ("busy_share", "%busy", 0.01),
             ):
                 if name in row:
-                    measure(parsed, disk, metric, row[name] * unit, now.end_ns)
+                    parsed.measure(disk, metric, row[name] * unit, now.end_ns)
     if screens:
         parsed.note("a screen of systat is taken for the 5 s before it, its usual interval")
         parsed.note("FreeBSD counts waiting for I/O as idle: iowait is unknown, not 0")

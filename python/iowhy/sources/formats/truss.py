@@ -34,11 +34,10 @@ def read(block: Block) -> Parsed:
     parsed = Parsed(TOOL, units="seconds")
     calls: list[tuple[str, float, int, int]] = []
     totals: dict[str, float] = {}
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         text = line.strip()
-        if not text or set(text) <= {"-", " "}:
+        if set(text) <= {"-", " "}:
             continue
-        parsed.lines_understood += 1
         if text.split()[:2] == ["syscall", "seconds"] or text.startswith("signals ---"):
             pass
         elif match := _TOTAL.fullmatch(text):
@@ -46,7 +45,6 @@ def read(block: Block) -> Parsed:
         elif match := _ROW.fullmatch(text):
             calls.append((match[1], _decimal(match[2]), int(match[3]), int(match[4] or 0)))
         elif not _BARE_TOTAL.fullmatch(text):
-            parsed.lines_understood -= 1
             parsed.reject(at, line)
     elapsed = totals.get("elapsed")
     cpu = "sys totals" in totals

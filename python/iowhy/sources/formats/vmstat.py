@@ -58,23 +58,19 @@ def read(block: Block) -> Parsed:
     lead = 0
     day = Day(None)
     rows = _Rows()
-    for number_, line in enumerate(block.lines, block.first_line):
+    for number_, line in parsed.lines(block):
         words = line.split()
-        if not words:
-            continue
         if words[0].strip("-") == "procs":
-            parsed.lines_understood += 1
+            pass
         elif set(words) >= NEEDED:
             # Collectors (ExaWatcher, OSWatcher) put the time of day before the columns.
             lead = words.index("r")
             columns = words[lead:]
-            parsed.lines_understood += 1
         else:
             row = _row(columns, words[lead:])
             if row is None:
                 parsed.reject(number_, line)
                 continue
-            parsed.lines_understood += 1
             timed = day.split(line.strip()) if lead else None
             if timed is not None:
                 rows.add(timed[0], row)
@@ -150,12 +146,7 @@ class _Rows:
 
 def _emit(parsed: Parsed, rows: _Rows, interval_ns: int | None, unit: int) -> None:
     walls = rows.walls()
-    if walls is not None and interval_ns is None and len(walls) > 1:
-        interval_ns = round(int(walls[-1] - walls[0]) / (len(walls) - 1)) or None
-    if interval_ns is None:
-        interval_ns = NS_PER_S
-        if len(rows):
-            parsed.note("the interval of vmstat is not shown: 1 s is assumed")
+    interval_ns = parsed.length_ns(interval_ns, len(rows), () if walls is None else walls.tolist())
     parsed.clock = "own" if walls is None else "wall"
     seconds, percent = interval_ns / NS_PER_S, interval_ns / 100
     ends = np.arange(1, len(rows) + 1) * interval_ns if walls is None else walls

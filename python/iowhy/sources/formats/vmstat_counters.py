@@ -58,14 +58,11 @@ def read(block: Block) -> Parsed:
     """Into memory_samples, and cpu_samples and vm_samples where there are two copies."""
     parsed = Parsed(TOOL, units="K of 1024 bytes, ticks of 10 ms")
     copies: list[dict[str, int]] = []
-    for at, line in enumerate(block.lines, block.first_line):
-        if not line.strip():
-            continue
+    for at, line in parsed.lines(block):
         match = _LINE.fullmatch(line)
         if match is None:
             parsed.reject(at, line)
             continue
-        parsed.lines_understood += 1
         if match[3] == "total memory" or not copies:
             copies.append({})
         copies[-1][match[3]] = int(match[1])

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from iowhy.sources.clock import interval_of
 from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.formats._iostat import cpu_counters
 from iowhy.sources.formats.aix_vmstat import configuration
 from iowhy.sources.numbers import KIB, NS_PER_S, number
 
@@ -67,21 +68,11 @@ def read(block: Block) -> Parsed:
         since_boot = at == 0
         start = (at - 1) * interval
         if cpu and not since_boot:
-            _cpu(parsed, cpu, start, interval)
+            counters = cpu_counters(cpu, interval)
+            parsed.intervals.add("cpu_samples", {"cpu": -1}, start, interval, counters)
         for name, row in disks.items():
             _disk(parsed, name, row, None if since_boot else start + interval, interval)
     return parsed
-
-
-def _cpu(parsed: Parsed, cpu: dict[str, float], start: int, interval: int) -> None:
-    percent = interval / 100
-    counters = {
-        "user_ns": cpu.get("user", 0.0) * percent,
-        "system_ns": cpu.get("sys", 0.0) * percent,
-        "idle_ns": cpu.get("idle", 0.0) * percent,
-        "iowait_ns": cpu.get("iowait", 0.0) * percent,
-    }
-    parsed.intervals.add("cpu_samples", {"cpu": -1}, start, interval, counters)
 
 
 def _disk(

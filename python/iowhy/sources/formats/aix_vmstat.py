@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.formats import _vmstat
-from iowhy.sources.numbers import NS_PER_S, number
+from iowhy.sources.numbers import NS_PER_S, numbers
 
 NAME = "aix-vmstat"
 TOOL = "vmstat"
@@ -47,12 +47,11 @@ def read(block: Block) -> Parsed:
         elif words[:2] == ["r", "b"] and set(words) >= NEEDED:
             columns = _vmstat.distinct(words)
         else:
-            values = [number(word) for word in words]
-            whole = [value for value in values if value is not None]
-            if not columns or len(whole) != len(columns) or len(values) != len(columns):
+            values = numbers(words)
+            if not columns or values is None or len(values) != len(columns):
                 parsed.reject(at, line)
                 continue
-            rows.append(dict(zip(columns, whole, strict=True)))
+            rows.append(dict(zip(columns, values, strict=True)))
     for row, start, interval in _vmstat.load(parsed, block, rows, "vmstat 1 10"):
         seconds = interval / NS_PER_S
         counters = {"context_switches": row["cs"] * seconds}

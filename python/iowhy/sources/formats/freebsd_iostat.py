@@ -9,13 +9,15 @@ from collections.abc import Sequence
 
 from iowhy.sources.clock import interval_of
 from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.numbers import KIB, NS_PER_S, number
+from iowhy.sources.formats._iostat import device_counters
+from iowhy.sources.numbers import numbers
 
 NAME = "freebsd-iostat"
 TOOL = "iostat"
 HINT = r"^\s*extended device statistics|^device\s+r/[si]\s+w/[si]\s+kr/[si]"
 
-MS = 1_000_000
+#: Its columns that iostat of Linux has under another name.
+_RENAMED = {"kr/s": "rkB/s", "kw/s": "wkB/s", "ms/r": "r_await", "ms/w": "w_await", "svc_t": "await", "%b": "%util"}  # fmt: skip
 
 
 def sniff(lines: Sequence[str], at: int) -> Claim | None:
@@ -37,14 +39,13 @@ def read(block: Block) -> Parsed:
         if words[0] == "extended":
             continue
         if words[:2] == ["device", "r/s"]:
-            columns = words[1:]
+            columns = [_RENAMED.get(word, word) for word in words[1:]]
             reports.append({})
             continue
-        values = [number(word) for word in words[1:]]
-        whole = [value for value in values if value is not None]
-        if reports and len(whole) == len(values) >= len(columns) > 0:
+        values = numbers(words[1:])
+        if reports and values is not None and len(values) >= len(columns) > 0:
             # tty and cpu columns (-C) may follow; they have no place here.
-            reports[-1][words[0]] = dict(zip(columns, whole, strict=False))
+            reports[-1][words[0]] = dict(zip(columns, values, strict=False))
         else:
             parsed.reject(at, line)
     if reports:
@@ -54,7 +55,7 @@ def read(block: Block) -> Parsed:
     interval = parsed.length_ns(interval_of(block.command), reports[1:])
     for at, report in enumerate(reports[1:]):
         for name, row in report.items():
-            counters = _counters(row, interval)
+            counters = device_counters(row, interval)
             if counters is not None:
                 key = {"dev": block.names.disk(name)}
                 parsed.intervals.add(
@@ -66,24 +67,3 @@ def read(block: Block) -> Parsed:
                     {"in_flight": int(row["qlen"])} if "qlen" in row else {},
                 )
     return parsed
-
-
-def _counters(row: dict[str, float], interval: int) -> dict[str, float] | None:
-    if not {"r/s", "w/s", "kr/s", "kw/s"} <= row.keys():
-        return None
-    seconds = interval / NS_PER_S
-    reads, writes = row["r/s"] * seconds, row["w/s"] * seconds
-    counters = {
-        "reads": reads,
-        "writes": writes,
-        "read_bytes": row["kr/s"] * KIB * seconds,
-        "written_bytes": row["kw/s"] * KIB * seconds,
-    }
-    both = row.get("svc_t")
-    read_wait, write_wait = row.get("ms/r", both), row.get("ms/w", both)
-    if read_wait is not None and write_wait is not None:
-        counters["read_ns"] = read_wait * MS * reads
-        counters["write_ns"] = write_wait * MS * writes
-    if "%b" in row:
-        counters["busy_ns"] = min(row["%b"] / 100, 1.0) * interval
-    return counters

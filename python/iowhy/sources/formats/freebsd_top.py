@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.formats._iostat import cpu_counters
 from iowhy.sources.numbers import NS_PER_S, number, size
 
 NAME = "freebsd-top"
@@ -37,19 +38,11 @@ def read(block: Block) -> Parsed:
         elif match := _CPU.fullmatch(text):
             states = {name: float(value) for value, name in _STATE.findall(match[1])}
             if "idle" in states:
-                percent = interval / 100
+                states["irq"] = states.pop("interrupt", 0.0)
+                counters = cpu_counters(states, interval)
                 parsed.note("FreeBSD counts waiting for I/O as idle: iowait is unknown, not 0")
                 parsed.intervals.add(
-                    "cpu_samples",
-                    {"cpu": -1},
-                    count * interval,
-                    interval,
-                    {
-                        "user_ns": (states.get("user", 0.0) + states.get("nice", 0.0)) * percent,
-                        "system_ns": states.get("system", 0.0) * percent,
-                        "idle_ns": states["idle"] * percent,
-                        "irq_ns": states.get("interrupt", 0.0) * percent,
-                    },
+                    "cpu_samples", {"cpu": -1}, count * interval, interval, counters
                 )
         elif text.startswith("Mem:"):
             amounts = {name: size(value) for value, name in _AMOUNT.findall(text)}

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.formats import _vmstat
-from iowhy.sources.numbers import KIB, NS_PER_S, size
+from iowhy.sources.numbers import KIB, NS_PER_S, numbers, size
 
 NAME = "freebsd-vmstat"
 TOOL = "vmstat"
@@ -63,10 +63,10 @@ def read(block: Block) -> Parsed:
 def _row(columns: Sequence[str], words: Sequence[str]) -> dict[str, float] | None:
     if not columns or len(words) != len(columns):
         return None
-    values = [size(word) for word in words]
-    if any(value is None for value in values):
+    values = numbers(words, size)
+    if values is None:
         return None
-    row = {name: value for name, value in zip(columns, values, strict=True) if value is not None}
+    row = dict(zip(columns, values, strict=True))
     for name, word in zip(columns, words, strict=True):
         if name in {"avm", "fre"} and word[-1].isdigit():
             row[name] *= KIB

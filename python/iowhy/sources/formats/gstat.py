@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from iowhy.sources.clock import interval_of
 from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.formats._iostat import device_counters
-from iowhy.sources.numbers import NS_PER_S, number
+from iowhy.sources.numbers import NS_PER_S, numbers
 
 NAME = "gstat"
 TOOL = "gstat"
@@ -74,10 +74,8 @@ def _columns(words: Sequence[str]) -> list[str]:
 
 
 def _row(columns: Sequence[str], words: Sequence[str]) -> dict[str, float] | None:
-    values = [number(word) for word in words[: len(columns) - 1]]
-    if any(value is None for value in values):
-        return None
-    return {name: value for name, value in zip(columns, values, strict=False) if value is not None}
+    values = numbers(words[: len(columns) - 1])
+    return None if values is None else dict(zip(columns, values, strict=False))
 
 
 def _emit(

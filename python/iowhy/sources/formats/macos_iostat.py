@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from iowhy.sources.clock import interval_of
 from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.formats._iostat import cpu_counters
-from iowhy.sources.numbers import KIB, MIB, number
+from iowhy.sources.numbers import KIB, MIB, numbers
 
 NAME = "macos-iostat"
 TOOL = "iostat"
@@ -53,8 +53,8 @@ def _row(
     disks: Sequence[str], columns: Sequence[str], words: Sequence[str]
 ) -> dict[str, dict[str, float]] | None:
     """The columns by what they are of: each disk in turn, "cpu", "load"."""
-    values = [number(word) for word in words]
-    if len(values) != len(columns) or any(value is None for value in values):
+    values = numbers(words)
+    if values is None or len(values) != len(columns):
         return None
     found: dict[str, dict[str, float]] = {}
     disk = -1
@@ -64,7 +64,7 @@ def _row(
             of = disks[disk] if 0 <= disk < len(disks) else f"disk {disk}"
         else:
             of = "cpu" if name in _CPU else "rest"
-        found.setdefault(of, {})[name] = value if value is not None else 0.0
+        found.setdefault(of, {})[name] = value
     return found
 
 

@@ -11,13 +11,14 @@ from collections.abc import Sequence
 
 from iowhy.sources.clock import interval_of
 from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.numbers import KIB, MIB, NS_PER_S, number
+from iowhy.sources.formats._iostat import device_counters
+from iowhy.sources.numbers import NS_PER_S, number
 
 NAME = "solaris-iostat"
 TOOL = "iostat"
 HINT = r"^\s*extended device statistics|^\s*(?:device\s+)?r/[si]\s+w/[si]\s+[kM]r/[si]\s+[kM]w/[si]\s+wait\s+actv"
 
-MS = 1_000_000
+_RENAMED = {"r": "r/s", "w": "w/s", "kr": "rkB/s", "kw": "wkB/s", "Mr": "rMB/s", "Mw": "wMB/s", "%b": "%util"}  # fmt: skip
 _HEADER = re.compile(r"\s*(?:device\s+)?r/[si]\s+w/[si]\s+[kM]r/[si]\s+[kM]w/[si]\s+wait\s+actv\b")
 
 
@@ -79,35 +80,17 @@ def _emit(parsed: Parsed, reports: Sequence[dict[str, dict[str, float]]], block:
 
 
 def _counters(row: dict[str, float], interval: int) -> dict[str, float] | None:
-    read, written = _bytes(row, "r/"), _bytes(row, "w/")
-    per = "s" if "r/s" in row else "i"
-    if read is None or written is None or f"r/{per}" not in row or f"w/{per}" not in row:
-        return None
-    # -I prints counts of the interval in the place of rates.
-    seconds = interval / NS_PER_S if per == "s" else 1.0
-    reads, writes = row[f"r/{per}"] * seconds, row[f"w/{per}"] * seconds
-    counters = {
-        "reads": reads,
-        "writes": writes,
-        "read_bytes": read * seconds,
-        "written_bytes": written * seconds,
+    """As iostat of Linux has them; -I prints counts of the interval in the place of rates."""
+    per, seconds = ("s", 1.0) if "r/s" in row else ("i", interval / NS_PER_S)
+    renamed = {
+        _RENAMED.get(name.removesuffix(f"/{per}"), name): value for name, value in row.items()
+    }
+    rates = {
+        name: value / seconds if name.endswith("/s") else value for name, value in renamed.items()
     }
     # Time in the queue and at the device together, as Linux counts it.
     times = [row[name] for name in ("svc_t", "wsvc_t", "asvc_t") if name in row]
-    if times:
-        counters["read_ns"] = sum(times) * MS * reads
-        counters["write_ns"] = sum(times) * MS * writes
+    rates |= {"await": sum(times)} if times else {}
     if "wait" in row and "actv" in row:
-        counters["queue_ns"] = (row["wait"] + row["actv"]) * interval
-    if "%b" in row:
-        counters["busy_ns"] = row["%b"] / 100 * interval
-    return counters
-
-
-def _bytes(row: dict[str, float], direction: str) -> float | None:
-    for letter, unit in (("k", KIB), ("M", MIB)):
-        for per in ("s", "i"):
-            name = f"{letter}{direction}{per}"
-            if name in row:
-                return row[name] * unit
-    return None
+        rates["aqu-sz"] = row["wait"] + row["actv"]
+    return device_counters(rates, interval)

@@ -18,7 +18,7 @@ from iowhy.recordings.stored_rows import StoredRows
 from iowhy.sources.clock import interval_of, wall_ns
 from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.formats._sysstat import Day
-from iowhy.sources.numbers import NS_PER_S, number
+from iowhy.sources.numbers import NS_PER_S, numbers
 
 NAME = "vmstat"
 TOOL = "vmstat"
@@ -109,10 +109,8 @@ def _row(columns: Sequence[str], words: Sequence[str]) -> dict[str, float] | Non
     width = _width(columns)
     if width == 0 or len(words) < width:
         return None
-    values = [number(word) for word in words[:width]]
-    if any(value is None for value in values):
-        return None
-    return {name: value for name, value in zip(columns, values, strict=False) if value is not None}
+    values = numbers(words[:width])
+    return None if values is None else dict(zip(columns, values, strict=False))
 
 
 class _Rows:

@@ -7,25 +7,20 @@ D2C the device's part; shares of the table "Device Overhead" are of Q2C.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import number
 
 NAME = "btt"
 TOOL = "btt"
 HINT = r"^=+ (?:All Devices|Per Device|Per Process) =+|^\s*(?:ALL|Q2Q|D2C)\s+(?:MIN\s+AVG\s+MAX\s+N\b|[\d.]+\s+[\d.]+\s+[\d.]+\s+\d+)"
+BEGINS = "=="
 
 _SECTION = re.compile(r"=+ (.{1,60}?) =+")
 _STAGE = re.compile(
     r"\s*([QGIMDC]2[QGIMDC])\s+(\d{1,9}\.\d{1,9})\s+(\d{1,9}\.\d{1,9})\s+(\d{1,9}\.\d{1,9})\s+(\d{1,15})\s*"
 )
 _TITLES = re.compile(r"\s*(?:ALL|\S+)\s+(?:MIN\s+AVG\s+MAX\s+N|\|.*)\s*|[-| ]+")
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """A section's title, or the first rows of "All Devices"."""
-    return Claim(0.9, again=not lines[at].startswith("==")) if lines[at].strip() else None
 
 
 def read(block: Block) -> Parsed:

@@ -10,12 +10,13 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats import _cgroup
 
 NAME = "cgroup-io-stat"
 TOOL = "cat io.stat"
 HINT = r"^(?:/\S*io\.stat:)?\d{1,4}:\d{1,7} rbytes=\d+|^==> \S*/io\.stat"
+BEGINS = "==>"
 
 _LINE = re.compile(r"(\d{1,4}:\d{1,7})((?: [a-z._]{2,20}=[\d.]{1,20})+)")
 _METRICS = {
@@ -26,11 +27,6 @@ _METRICS = {
     "dbytes": "discarded_bytes",
     "dios": "discards",
 }
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """A device's line, or the name above it."""
-    return Claim(0.9, again="rbytes=" in lines[at])
 
 
 def read(block: Block) -> Parsed:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from iowhy.sources.clock import interval_of
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats._sar import Collected
 from iowhy.sources.formats._sysstat import Day
 from iowhy.sources.numbers import KIB, NS_PER_S, number, size
@@ -21,6 +21,7 @@ HINT = (
     r"^#\s*<-+CPU|^waiting for \d+ second sample|^#\s*(?:Date\s+)?(?:Time\s+)?cpu sys inter|^### RECORD|^#<-+(?:CPU|Disks)"
     r"|^# (?:DISK|CPU) (?:STATISTICS|SUMMARY)"
 )
+BEGINS = "waiting"
 
 _RECORD = re.compile(r"### RECORD\s+\d+ >>> (\S+) <<< \((1\d{9})(\.\d{1,9})?\)")
 _SECTION = re.compile(r"# ([A-Z][A-Z /]+?)(?:\s\(.*\))?\s*")
@@ -62,11 +63,6 @@ _DISK = (
     "",
     "%util",
 )
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """Its titles; the line that it waits with."""
-    return Claim(0.9, again=not lines[at].startswith("waiting"))
 
 
 def read(block: Block) -> Parsed:

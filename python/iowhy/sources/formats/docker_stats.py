@@ -7,14 +7,14 @@ Docker's reference, "docker container stats". CPU % is of one CPU. kB, MB, GB ar
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import number
 
 NAME = "docker-stats"
 TOOL = "docker stats"
-HINT = r"^CONTAINER(?: ID)?\s+(?:NAME\s+)?CPU %\s+MEM USAGE"
+HINT = r"^CONTAINER(?: ID)?\s+(?:NAME\s+)?CPU %\s+MEM USAGE.*MEM %"
+SURE = 0.95
 
 _SIZE = r"([\d.]{1,20}) ?([kKMGTP]?i?B)"
 _ROW = re.compile(
@@ -22,11 +22,6 @@ _ROW = re.compile(
     rf"(?:\s+(?:{_SIZE} ?/ ?{_SIZE}|--))?(?:\s+(?:{_SIZE} ?/ ?{_SIZE}|--))?(?:\s+(\d{{1,9}}|--))?\s*"
 )
 _POWERS = {"B": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The titles of its columns."""
-    return Claim(0.95, again=True) if "MEM %" in lines[at] else None
 
 
 def read(block: Block) -> Parsed:

@@ -10,7 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import LARGEST
 
 NAME = "etcd"
@@ -23,11 +23,6 @@ _SAMPLE = re.compile(
 _LE = re.compile(r'\ble="([^"]{1,20})"')
 #: Shares of the counts below whose bound the percentile lies.
 _PERCENTILES = {"p50": 0.5, "p99": 0.99}
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """One of etcd's samples, or the comment above them."""
-    return Claim(0.9, again=True) if lines[at].startswith(("etcd_", "#")) else None
 
 
 def read(block: Block) -> Parsed:

@@ -9,22 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import NS_PER_S, number
 
 NAME = "ext4slower"
 TOOL = "ext4slower xfsslower btrfsslower fileslower fsslower"
-HINT = r"^TIME\S*\s+COMM\s+(TID|PID)\s+[TD]\s+BYTES"
+HINT = r"^TIME\S*\s+COMM\s+(TID|PID)\s+[TD]\s+BYTES.*LAT.*FILENAME"
+SURE = 0.97
 
 #: Its first line with a threshold of 0 ms: then all operations are listed.
 _WHOLE = re.compile(r"Tracing \S+ operations\s*(?:\.|$)")
 #: The operation's letter → the call that it most likely was.
 CALLS = {"R": "read", "W": "write", "O": "openat", "S": "fsync", "F": "fsync"}
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The line of titles."""
-    return Claim(0.97, again=True) if "LAT" in lines[at] and "FILENAME" in lines[at] else None
 
 
 def read(block: Block) -> Parsed:

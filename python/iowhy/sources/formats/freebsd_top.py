@@ -5,22 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats._iostat import cpu_counters
 from iowhy.sources.numbers import NS_PER_S, number, size
 
 NAME = "freebsd-top"
 TOOL = "top"
-HINT = r"^last pid:\s*\d+"
+HINT = r"^last pid:\s*\d+.*load averages"
+SURE = 0.95
 
 _CPU = re.compile(r"CPU(?: states)?:\s+(.*)")
 _STATE = re.compile(r"(\d+(?:\.\d+)?)%\s+(user|nice|system|interrupt|idle)")
 _AMOUNT = re.compile(r"(\d+[KMGTB]?)\s+(Active|Inact|Laundry|Wired|Cache|Buf|Free|Total|Used)")
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """Its first line."""
-    return Claim(0.95, again=True) if "load averages" in lines[at] else None
 
 
 def read(block: Block) -> Parsed:

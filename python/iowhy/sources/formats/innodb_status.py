@@ -7,14 +7,15 @@ began. Pending counts are of the moment.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import number
 
 NAME = "innodb-status"
 TOOL = "InnoDB status"
 HINT = r"^\d\S+ \S+ (?:\S+ )?INNODB MONITOR OUTPUT|^Log sequence number\s+\d|^\d+ pending log (?:flushes|writes),|^Pending flushes \(fsync\)|^Per second averages calculated from the last"
+SURE = 0.95
+BEGINS = ".*MONITOR"
 
 _SECONDS = re.compile(r"Per second averages calculated from the last (\d{1,9}) seconds?")
 #: What a line says → (pattern, metrics of its groups).
@@ -43,11 +44,6 @@ _AIO = re.compile(
 _FLUSHING = re.compile(
     r"(?:Main thread|.*Main thread ID=\S+).*state ?[:=] ?(flushing log|making checkpoint|flushing buffer pool pages).*"
 )
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The head of the report, or a line that only it has."""
-    return Claim(0.95, again="MONITOR" not in lines[at])
 
 
 def read(block: Block) -> Parsed:

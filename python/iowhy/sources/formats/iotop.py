@@ -7,10 +7,9 @@ The screens come every second unless -d says otherwise.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from iowhy.sources.clock import interval_of
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import KIB, NS_PER_S, number
 
 NAME = "iotop"
@@ -28,11 +27,6 @@ _ROW = re.compile(
     r"(?:([\d.,]+) %|\?unavailable\?)\s+(?:([\d.,]+) %\s+)?(\S.*?)\s*"
 )
 _UNITS = {letter: KIB**power for power, letter in enumerate("BKMGT")}
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The line of totals, or the columns' titles."""
-    return Claim(0.9, again=True) if "DISK READ" in lines[at] else None
 
 
 def read(block: Block) -> Parsed:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import KIB
 
 NAME = "iozone"
 TOOL = "iozone"
 HINT = r"^\s*Iozone: Performance Test|^\s*[kK]B\s+reclen\s+\w|^\s*(?:Children see|Parent sees) throughput for|^\s*Command line used: .*iozone"
+SURE = 0.95
+BEGINS = r"\s*Iozone:"
 
 _VERSION = re.compile(r"\s*Version \$Revision: (\S+) \$")
 _THROUGHPUT = re.compile(
@@ -30,11 +32,6 @@ _PROSE = re.compile(
 #: The tests in the order of the columns of -a (iozone's documentation).
 _SECOND = {"random", "bkwd", "record", "stride"}
 _STDIO = {"fwrite", "frewrite", "fread", "freread"}
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """Its title, its column names or a line of throughput mode."""
-    return Claim(0.95, again=not lines[at].lstrip().startswith("Iozone:"))
 
 
 def read(block: Block) -> Parsed:

@@ -7,14 +7,14 @@ counts callers too; Self is the second.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import number
 
 NAME = "perf-report"
 TOOL = "perf report"
 HINT = r"^# Overhead\s+Command|^# Children\s+Self\s+Command|^# Samples: \S+\s+of event"
+BEGINS = "# Samples"
 
 _EVENT = re.compile(r"# Samples: (\d{1,9}[KMG]?)\s+of events? '([^']{1,80})'")
 _ROW = re.compile(
@@ -24,11 +24,6 @@ _ROW = re.compile(
 _CHAIN = re.compile(r"\s+[|-].*|\s{8,}\S.*|\s*--.*")
 #: Rows that are kept: beyond them shares are noise.
 KEPT = 50
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The title of the samples, or the titles of the columns."""
-    return Claim(0.9, again=not lines[at].startswith("# Samples"))
 
 
 def read(block: Block) -> Parsed:

@@ -6,14 +6,14 @@ PostgreSQL's manual, "pgbench". Latencies are of whole transactions, as clients 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import number
 
 NAME = "pgbench"
 TOOL = "pgbench"
 HINT = r"^pgbench \(|^transaction type: |^progress: [\d.]+ s, [\d.]+ tps"
+BEGINS = "pgbench"
 
 _FACTS = (
     (re.compile(r"scaling factor: (\d+)"), "scale", 1.0),
@@ -34,11 +34,6 @@ _OTHER = re.compile(
     r"initial connection|average connection|number of transactions|statement latencies|latency|progress:|SQL script|"
     r" ?- |dropping|creating|generating|vacuuming|done|scale option|partition"
 )
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """Its banner, the type of its transactions, or a line of progress."""
-    return Claim(0.9, again=lines[at].startswith(("progress", "transaction")))
 
 
 def read(block: Block) -> Parsed:

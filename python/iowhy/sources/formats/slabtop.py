@@ -6,14 +6,14 @@ Manual: slabtop(1). K are 1024 bytes; OBJ SIZE is of one object, CACHE SIZE of a
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import KIB, number
 
 NAME = "slabtop"
 TOOL = "slabtop"
 HINT = r"^\s*Active / Total Objects \(% used\)|^\s*OBJS ACTIVE\s+USE OBJ SIZE"
+BEGINS = r"\s*Active"
 
 _TOTAL = re.compile(
     r"\s*Active / Total (Objects|Slabs|Caches|Size) \(% used\)\s*:\s*([\d.]{1,20})K? / ([\d.]{1,20})K? \([\d.]+%\)\s*"
@@ -23,11 +23,6 @@ _ROW = re.compile(
 )
 #: Caches that hold what lookups of names and inodes find.
 _NAMES = re.compile(r"dentry|.*inode_cache|.*_inode|dnode_t|zfs_znode_cache|btrfs_inode|xfs_ili")
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """Its first line, or its titles."""
-    return Claim(0.9, again=not lines[at].lstrip().startswith("Active"))
 
 
 def read(block: Block) -> Parsed:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats import _health
 
 NAME = "smartctl"
 TOOL = "smartctl"
 HINT = r"^smartctl \d|^=== START OF (?:READ )?SMART DATA SECTION|^ID# ATTRIBUTE_NAME|^SMART/Health Information"
+BEGINS = "smartctl "
 
 _ATTRIBUTE = re.compile(
     r"\s*(\d{1,3}) ([\w.-]{2,40})\s+(?:0x[0-9a-f]{4}|[A-Z-]{6})\s+(\d{3})\s+(\d{3})\s+(\d{3}|---)\s+(?:(?:Pre-fail|Old_age)\s+(?:Always|Offline)\s+)?(-|FAILING_NOW|In_the_past|NOW|Past)\s+(\d{1,18})\b.*"
@@ -43,11 +44,6 @@ _OF_NVME = {
     "Media and Data Integrity Errors": "media_errors",
 }
 _TITLE = re.compile(r"smartctl (\S{1,20}) ")
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """Its banner, or the first line of one of the sections that are used."""
-    return Claim(0.9, again=not lines[at].startswith("smartctl "))
 
 
 def read(block: Block) -> Parsed:

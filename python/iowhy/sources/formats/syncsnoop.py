@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats._sysstat import Day
 from iowhy.sources.numbers import NS_PER_S
 
@@ -17,6 +17,8 @@ TOOL = "syncsnoop"
 HINT = (
     r"^TIME(?:\(s\))?\s+(?:COMM\s+PID\s+|PID\s+COMM\s+)?(?:CALL|EVENT)\s*$|^Tracing sync syscalls"
 )
+SURE = 0.95
+BEGINS = "Tracing"
 
 _CALL = r"(?:tracepoint:syscalls:sys_enter_)?(?P<call>(?:f|fdata|m)?sync(?:fs|_file_range2?)?|arm_sync_file_range|sync_file_range)(?:\(\))?"
 _SECONDS = re.compile(
@@ -25,11 +27,6 @@ _SECONDS = re.compile(
 _CLOCK = re.compile(
     rf"(?P<time>\d\d:\d\d:\d\d)\s+(?P<pid>\d{{1,9}})\s+(?P<comm>\S.*?)\s+{_CALL}\s*"
 )
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The titles, or the first line of bpftrace's."""
-    return Claim(0.95, again=lines[at].startswith("TIME"))
 
 
 def read(block: Block) -> Parsed:

@@ -7,14 +7,14 @@ together, of oltp those of whole transactions.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import KIB, MIB, number
 
 NAME = "sysbench"
 TOOL = "sysbench"
 HINT = r"^sysbench \d|^File operations:|^Threads started!|^OLTP test statistics:|^SQL statistics:"
+BEGINS = "sysbench "
 
 _VALUE = re.compile(
     r"\s*([A-Za-z0-9][\w /,.()-]{1,48}?):\s*([\d.]{1,20})\s*(ms|s|Mb|Kb|b)?\b\s*(?:\(\s*([\d.]{1,20}) per sec\.?\))?.*"
@@ -52,11 +52,6 @@ _OPTIONS = re.compile(
     r"General stat|Latency|Threads fairness|Test execution|OLTP test|SQL stat|queries performed|response time|"
     r"per-request|Done|WARNING|Operations performed|Maximum|Time limit|\[|Random|Percentile|.*\(avg/stddev\)|.*\|"
 )
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """Its banner, or one of its sections."""
-    return Claim(0.9, again=not lines[at].startswith("sysbench "))
 
 
 def read(block: Block) -> Parsed:

@@ -9,13 +9,14 @@ import re
 from collections.abc import Sequence
 
 from iowhy.sources.clock import interval_of, wall_ns
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats._iostat import is_partition
 from iowhy.sources.numbers import NS_PER_S
 
 NAME = "vmstat-disks"
 TOOL = "vmstat -d"
-HINT = r"^disk- -{3,}reads-"
+HINT = r"^disk- -{3,}reads-.*writes"
+SURE = 0.95
 
 MS = 1_000_000
 _ROW = re.compile(
@@ -26,11 +27,6 @@ _COLUMNS = (
     ("reads", 1), ("reads_merged", 1), ("read_bytes", 512), ("read_ns", MS),
     ("writes", 1), ("writes_merged", 1), ("written_bytes", 512), ("write_ns", MS),
 )  # fmt: skip
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The line above the titles; it is repeated every screenful."""
-    return Claim(0.95, again=True) if "writes" in lines[at] else None
 
 
 def read(block: Block) -> Parsed:

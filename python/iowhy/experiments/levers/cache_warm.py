@@ -3,12 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-<<<<<<< HEAD
-from msgspec import Struct
-
-=======
-from iowhy.allocated import allocated_bytes
->>>>>>> d970fd19 (Levers share what most of them say: one level, no risk, never by name alone)
 from iowhy.experiments import cache
 from iowhy.experiments.lever import Effect, Level, Lever
 from iowhy.experiments.setting import Setting

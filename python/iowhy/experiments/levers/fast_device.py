@@ -4,12 +4,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-<<<<<<< HEAD
-from msgspec import Struct
-
-=======
-from iowhy.allocated import allocated_bytes
->>>>>>> d970fd19 (Levers share what most of them say: one level, no risk, never by name alone)
 from iowhy.experiments import copies
 from iowhy.experiments.cache import available_bytes, files_below
 from iowhy.experiments.lever import Effect, Level, Lever

@@ -10,8 +10,9 @@ and one or more of these ways in:
     HINT: str       a regular expression; only at lines that it matches (re.search) is `sniff` asked
     def sniff(lines: Sequence[str], at: int) -> Claim | None
                     does an output of mine begin at lines[at]? Look ahead only a few lines.
-    SURE: float, BEGINS: str
-                    without `sniff`, a line that HINT matches is mine, this sure (0.9); what BEGINS matches begins one
+    SURE: float, BEGINS: str, NEAR: tuple[str, int]
+                    without `sniff`, a line that HINT matches is mine, this sure (0.9), if one of the next N lines, itself
+                    the first, has NEAR's pattern; what BEGINS matches begins an output within one, too
     def read(block: Block) -> Parsed
                     the block runs from the claimed line to the next claim, prompt or end of file
 

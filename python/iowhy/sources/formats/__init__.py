@@ -35,8 +35,16 @@ def _discover() -> Iterator[Format]:
         )
 
 
-def _by_hint(module: ModuleType) -> Callable[[Sequence[str], int], Claim]:
-    """Of a format without `sniff`: an output begins wherever the hint says."""
+def _by_hint(module: ModuleType) -> Callable[[Sequence[str], int], Claim | None]:
+    """Of a format without `sniff`: an output begins where the hint says, with NEAR."""
     sure = getattr(module, "SURE", 0.9)
     begins = re.compile(getattr(module, "BEGINS", r"(?!)"))
-    return lambda lines, at: Claim(sure, again=begins.match(lines[at]) is None)
+    pattern, reach = getattr(module, "NEAR", ("", 1))
+    near = re.compile(pattern)
+
+    def sniff(lines: Sequence[str], at: int) -> Claim | None:
+        if not any(map(near.search, lines[at : at + reach])):
+            return None
+        return Claim(sure, again=begins.match(lines[at]) is None)
+
+    return sniff

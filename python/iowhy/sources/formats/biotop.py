@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats._screens import HEAD, screens
 from iowhy.sources.names import dev_number
 from iowhy.sources.numbers import KIB
@@ -17,6 +17,9 @@ from iowhy.sources.numbers import KIB
 NAME = "biotop"
 TOOL = "biotop"
 HINT = r"^\s*PID\s+COMM\s+D\s+MAJ\s+MIN\s+DISK|" + HEAD
+SURE = 0.95
+BEGINS = "Tracing"
+NEAR = (r"^(?=.*MAJ)(?=.*DISK)", 5)
 
 _ROW = re.compile(
     r"\s*(\d{1,9})\s+(\S.*?)?\s+([RWFDN?])\s+(\d{1,5})\s+(\d{1,7})\s+(\S+)\s+(\d{1,15})\s+(\d{1,15}(?:\.\d+)?)\s+"
@@ -24,12 +27,6 @@ _ROW = re.compile(
 )
 #: Rows of a screen unless -r says otherwise.
 ROWS = 20
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The titles; the first line where they follow."""
-    titled = any("MAJ" in line and "DISK" in line for line in lines[at : at + 5])
-    return Claim(0.95, again="Tracing" not in lines[at]) if titled else None
 
 
 def read(block: Block) -> Parsed:

@@ -10,21 +10,16 @@ import re
 from collections.abc import Sequence
 
 from iowhy.sources.clock import interval_of
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats._sysstat import Day
 from iowhy.sources.numbers import MIB, NS_PER_S, number
 
 NAME = "cachestat"
 TOOL = "cachestat"
 HINT = r"^Counting cache functions|^\s*(?:TIME\s+)?(?:TOTAL\s+)?(?:HITS\s+MISSES|MISSES\s+HITS)\s+DIRTIES\b"
+BEGINS = "Counting"
 
 _EVERY = re.compile(r"Output every (\d{1,6}(?:\.\d{1,9})?) seconds")
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The column names (cachetop's have a process before), or perf-tools' title."""
-    title = lines[at].startswith("Counting cache functions")
-    return Claim(0.9, again=not title)
 
 
 def read(block: Block) -> Parsed:

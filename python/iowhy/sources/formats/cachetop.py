@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from iowhy.sources.clock import interval_of
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats._sysstat import Day
 from iowhy.sources.numbers import MIB, NS_PER_S, number
 
 NAME = "cachetop"
 TOOL = "cachetop"
 HINT = r"^\d\d:\d\d:\d\d Buffers MB:|^\s*PID\s+UID\s+CMD\s+HITS\s+MISSES"
+SURE = 0.95
 
 _SUMMARY = re.compile(
     r"(?P<time>\d\d:\d\d:\d\d) Buffers MB: (?P<buffers>\d+) / Cached MB: (?P<cached>\d+)\b.*"
@@ -23,12 +23,6 @@ _ROW = re.compile(
 )
 #: cachetop(8): the interval is 5 s when none is given.
 DEFAULT_NS = 5 * NS_PER_S
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The summary line or the column names."""
-    del lines, at
-    return Claim(0.95, again=True)
 
 
 def read(block: Block) -> Parsed:

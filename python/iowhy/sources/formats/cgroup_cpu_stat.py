@@ -9,21 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed, Snapshot
+from iowhy.sources.format import Block, Parsed, Snapshot
 from iowhy.sources.formats import _cgroup
 
 NAME = "cgroup-cpu-stat"
 TOOL = "cat cpu.stat"
 HINT = r"^(?:/\S*cpu\.stat:)?(?:usage_usec|nr_periods|nr_throttled) \d+$|^==> \S*/cpu\.stat"
+BEGINS = "(?!.*(?:usage_usec|nr_))"
 
 _LINE = re.compile(r"([a-z_.]{3,40}) (\d{1,19})")
 US = 1_000
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """Its first line, or the name above it."""
-    again = re.search(r"usage_usec|nr_", lines[at]) is not None
-    return Claim(0.9, again=again)
 
 
 def read(block: Block) -> Parsed:

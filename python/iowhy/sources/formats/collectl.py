@@ -28,41 +28,11 @@ _SECTION = re.compile(r"# ([A-Z][A-Z /]+?)(?:\s\(.*\))?\s*")
 _BRIEF_MEMORY = {"Free": "kbmemfree", "Buff": "kbbuffers", "Cach": "kbcached", "Slab": "kbslab"}
 _STATES = {"User": "user", "Nice": "nice", "Sys": "system", "Wait": "iowait", "IRQ": "irq", "Irq": "irq", "Soft": "soft",
            "Steal": "steal", "Idle": "idle"}  # fmt: skip
+# fmt: off
 #: Columns of one disk in order: reads, writes, averages (versions 3 and 4; the latter has waits for each direction).
-_DISK_OLD = (
-    "Name",
-    "rkB/s",
-    "rrqm/s",
-    "r/s",
-    "",
-    "wkB/s",
-    "wrqm/s",
-    "w/s",
-    "",
-    "",
-    "",
-    "await",
-    "",
-    "%util",
-)
-_DISK = (
-    "Name",
-    "rkB/s",
-    "rrqm/s",
-    "r/s",
-    "",
-    "r_await",
-    "wkB/s",
-    "wrqm/s",
-    "w/s",
-    "",
-    "w_await",
-    "",
-    "",
-    "",
-    "",
-    "%util",
-)
+_DISK_OLD = ("Name", "rkB/s", "rrqm/s", "r/s", "", "wkB/s", "wrqm/s", "w/s", "", "", "", "await", "", "%util")
+_DISK = ("Name", "rkB/s", "rrqm/s", "r/s", "", "r_await", "wkB/s", "wrqm/s", "w/s", "", "w_await", "", "", "", "", "%util")
+# fmt: on
 
 
 def read(block: Block) -> Parsed:

@@ -7,9 +7,8 @@ efficiency and the sequentiality.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed, as_word
+from iowhy.sources.format import Block, Parsed, as_word
 
 NAME = "fileplace"
 TOOL = "fileplace"
@@ -26,12 +25,6 @@ _EXTENTS = re.compile(
 _BLOCKS = re.compile(r"Blk Size: (\d+)\s+Frag Size: (\d+)\s+Nfrags: (\d+).*")
 _EXTENT_ROW = re.compile(r"(?:\d+(?:-\d+)?|unallocated)\s+.*\d+ frags?\b.*")
 _TITLE = re.compile(r"(?:Inode:|Physical (?:Address|blocks)|Logical (?:Extent|Fragment|Block)).*")
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The file's line, or a summary line alone."""
-    del lines, at
-    return Claim(0.9, again=True)
 
 
 def read(block: Block) -> Parsed:

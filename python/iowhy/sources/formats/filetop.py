@@ -9,23 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats._screens import HEAD, screens
 from iowhy.sources.numbers import KIB
 
 NAME = "filetop"
 TOOL = "filetop"
 HINT = r"^\s*[TP]ID\s+COMM\s+READS\s+WRITES\s+R_K[Bb]|" + HEAD
+SURE = 0.95
+BEGINS = "Tracing"
+NEAR = (r"^(?=.*READS)(?=.*WRITES)", 5)
 
 _ROW = re.compile(
     r"\s*(\d{1,9})\s+(\S.*?)\s+(\d{1,15})\s+(\d{1,15})\s+(\d{1,15})\s+(\d{1,15})\s+([RSO?])\s+(\S.*?)\s*"
 )
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The titles; the first line where they follow."""
-    titled = any("READS" in line and "WRITES" in line for line in lines[at : at + 5])
-    return Claim(0.95, again="Tracing" not in lines[at]) if titled else None
 
 
 def read(block: Block) -> Parsed:

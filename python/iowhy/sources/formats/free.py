@@ -16,19 +16,7 @@ from iowhy.sources.numbers import KIB, MIB, NS_PER_S, number, size
 NAME = "free"
 TOOL = "free"
 #: First words of its header; the columns keep their order in every language.
-_TOTALS = (
-    "total",
-    "gesamt",
-    "总计",
-    "总量",
-    "總計",
-    "合計",
-    "totale",
-    "totaal",
-    "всего",
-    "razem",
-    "celkem",
-)
+_TOTALS = ("total", "gesamt", "总计", "总量", "總計", "合計", "totale", "totaal", "всего", "razem", "celkem")  # fmt: skip
 HINT = r"^\s*(?:" + "|".join(_TOTALS) + r")\s+\S+\s+\S+"
 _COLUMNS = ("total", "used", "free", "shared", "buff/cache", "available")
 _WIDE = ("total", "used", "free", "shared", "buffers", "cache", "available")

@@ -9,13 +9,15 @@ import re
 from collections.abc import Mapping, Sequence
 
 from iowhy.sources.clock import interval_of
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats._iostat import device_counters
 from iowhy.sources.numbers import NS_PER_S, numbers
 
 NAME = "gstat"
 TOOL = "gstat"
 HINT = r"^\s*L\(q\)\s+ops/s\s+r/s|^dT: [\d.]+s\s+w: [\d.]+s"
+SURE = 0.95
+NEAR = (r"L\(q\)", 2)
 
 _ELAPSED = re.compile(r"dT:\s*(\d{1,6}\.\d{1,6})s?\s+w:\s*[\d.]+s?.*")
 #: Each rate's own kBps and ms follow it.
@@ -31,11 +33,6 @@ _RENAMED = {
 _PART = re.compile(
     r".+\d(?:p\d+|s\d+[a-h]?)(?:\.\w+)?|.+\.(?:eli|nop|journal)|(?:gpt|gptid|ufs|ufsid|label|diskid|msdosfs|zvol|mirror|stripe|raid3|concat)/.+"
 )
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The line above the titles, or the titles."""
-    return Claim(0.95, again=True) if any("L(q)" in line for line in lines[at : at + 2]) else None
 
 
 def read(block: Block) -> Parsed:

@@ -7,15 +7,17 @@ M metadata, A readahead); a flush's BLOCK is -1 as unsigned.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.names import dev_number
 
 NAME = "iosnoop"
 TOOL = "iosnoop"
 COMMAS_PART = True
 HINT = r"^\s*(?:STARTs\s+)?(?:ENDs\s+)?COMM\s+PID\s+TYPE\s+DEV\s+BLOCK\s+BYTES\s+LATms|^Tracing block I/O\.? ?(?:\.\.)?"
+SURE = 0.96
+BEGINS = "Tracing"
+NEAR = (r"^(?=.*LATms)(?=.*BLOCK)", 3)
 
 _ROW = re.compile(
     r"\s*(?P<times>(?:\d{1,10}\.\d{1,9}\s+){0,2})(?P<comm>\S.*?)\s+(?P<pid>\d{1,9})\s+(?P<type>[A-Z]{1,8})\s+"
@@ -23,12 +25,6 @@ _ROW = re.compile(
 )
 _OPERATIONS = {"R": "read", "W": "write", "F": "flush", "D": "discard"}
 _FLAGS = {"S": "sync", "M": "metadata", "A": "readahead"}
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The titles; the first line where they follow."""
-    titled = any("LATms" in line and "BLOCK" in line for line in lines[at : at + 3])
-    return Claim(0.96, again="LATms" in lines[at]) if titled else None
 
 
 def read(block: Block) -> Parsed:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from iowhy.sources.clock import interval_of
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats._iostat import cpu_counters
 from iowhy.sources.numbers import KIB, MIB, numbers
 
@@ -20,12 +20,8 @@ HINT = r"^\s*(?:tty\s+)?(?:[a-z]+\d+\s+)*(?:cpu(?:\s+load average)?|[a-z]+\d+)\s
 
 _NAMES = re.compile(r"\s*(tty\s+)?((?:[a-z]+\d+\s+)*(?:[a-z]+\d+)?)\s*(cpu)?(\s+load average)?\s*")
 _TITLES = re.compile(r"(?:\s|^)KB/t\s+(?:tps|xfrs)\s+MB(?:/s)?(?=\s|$)")
+NEAR = (_TITLES.pattern, 2)
 _CPU = {"us": "user", "ni": "nice", "sy": "system", "in": "irq", "id": "idle"}
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The disks' names with the columns' titles below, or these alone."""
-    return Claim(0.9, again=True) if any(map(_TITLES.search, lines[at : at + 2])) else None
 
 
 def read(block: Block) -> Parsed:

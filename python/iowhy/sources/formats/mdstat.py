@@ -7,14 +7,14 @@ one that does not; the speed of a resync is that of one member.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import KIB, number
 
 NAME = "mdstat"
 TOOL = "cat /proc/mdstat"
 HINT = r"^Personalities :|^md\S{1,32} : (?:active|inactive)"
+BEGINS = "Personalities"
 
 _ARRAY = re.compile(r"(md\S{1,32}) : (active|inactive)\b(.*)")
 _MEMBERS = re.compile(r"\[(\d{1,4})/(\d{1,4})\]")
@@ -25,12 +25,6 @@ _FAILED = re.compile(r"(\S{1,32})\[\d+\]\(F\)")
 _OTHER = re.compile(
     r"Personalities|unused devices|read_ahead|Event:|\s*bitmap:|\(\d+/\d+\)|.*\bblocks\b|\s*\[[=>.]+\]"
 )
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """Its first line, or an array's."""
-    again = not lines[at].startswith("Personalities")
-    return Claim(0.9, again=again)
 
 
 def read(block: Block) -> Parsed:

@@ -10,22 +10,18 @@ import re
 from collections.abc import Sequence
 
 from iowhy.sources.clock import interval_of
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats._iostat import device_counters
 from iowhy.sources.numbers import NS_PER_S, number
 
 NAME = "solaris-iostat"
 TOOL = "iostat"
 HINT = r"^\s*extended device statistics|^\s*(?:device\s+)?r/[si]\s+w/[si]\s+[kM]r/[si]\s+[kM]w/[si]\s+wait\s+actv"
+SURE = 0.95
 
 _RENAMED = {"r": "r/s", "w": "w/s", "kr": "rkB/s", "kw": "wkB/s", "Mr": "rMB/s", "Mw": "wMB/s", "%b": "%util"}  # fmt: skip
 _HEADER = re.compile(r"\s*(?:device\s+)?r/[si]\s+w/[si]\s+[kM]r/[si]\s+[kM]w/[si]\s+wait\s+actv\b")
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The column names (actv is nobody else's), or the title above them."""
-    found = any(_HEADER.match(line) for line in lines[at : at + 2])
-    return Claim(0.95, again=True) if found else None
+NEAR = ("^" + _HEADER.pattern, 2)
 
 
 def read(block: Block) -> Parsed:

@@ -10,13 +10,14 @@ import re
 from collections.abc import Sequence
 
 from iowhy.sources.clock import interval_of
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats._sar import Collected
 from iowhy.sources.numbers import KIB, MIB, NS_PER_S, number
 
 NAME = "systat"
 TOOL = "systat"
 HINT = r"^\s*\d{1,4} users?\s+Load\s+\d|^\s*Mem usage:|^\s+/0\s+/1\s+/2\s+/3\s+/4\s+/5|^\s*\d[\d.]*%Sys\s|^Proc:\s|^(?:Proc:)?\s*r\s+p\s+d\s+s\s+w\s"
+NEAR = (r"%Sys", 12)
 
 DELAY_NS = 5 * NS_PER_S
 #: The screen's left part; interrupts and pages stand beside it.
@@ -33,12 +34,6 @@ _SCREEN = re.compile(
     r"Mem|VN PAGER|\b(?:Tot|Act|All|count|pages|Interrupts|Namei|Calls|hits|total|irq\d*|cpu\d+|react|ioflt|[a-z]*(?:zfod|cow|fr|pdwak|pdpgs|"
     r"intrn|wire|act|inact|cache|free|buf|vn|laund)\w*)\b|^\s*[|=>+.XU-]|^\s*\d+\s+\d+\s+\d+\s|^(?:seeks|blks|msps)\b"
 )
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The first line of a screen, or the CPUs' line, with more of the screen below."""
-    near = lines[at : at + 12]
-    return Claim(0.9, again=True) if any("%Sys" in line for line in near) else None
 
 
 def read(block: Block) -> Parsed:

@@ -13,14 +13,16 @@ from collections.abc import Sequence
 from msgspec import Struct, field
 
 from iowhy.sources.clock import interval_of
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import NS_PER_S, size
 
 NAME = "zpool-iostat"
 TOOL = "zpool iostat"
 HINT = r"^\s*capacity\s+operations\s+bandwidth|^pool\s+alloc\s+free\s+read\s+write"
+SURE = 0.95
 
 _TITLES = re.compile(r"pool\s+alloc\s+free\s+read\s+write\s+read\s+write\b")
+NEAR = (r"^\s*" + _TITLES.pattern, 2)
 _WAIT = re.compile(r"([\d.]+)(ns|us|ms|s|m)")
 _WAIT_UNITS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": NS_PER_S, "m": 60 * NS_PER_S}
 #: Rows that stand for several devices below them.
@@ -33,12 +35,6 @@ _DISK = ("disk_wait_read_ns", "disk_wait_write_ns")
 
 class _Report(Struct):
     rows: dict[str, tuple[list[float], dict[str, float]]] = field(default_factory=dict)
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The titles, or the line above them."""
-    found = any(_TITLES.match(line.strip()) for line in lines[at : at + 2])
-    return Claim(0.95, again=True) if found else None
 
 
 def read(block: Block) -> Parsed:

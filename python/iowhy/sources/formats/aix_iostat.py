@@ -32,8 +32,7 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
 
 def read(block: Block) -> Parsed:
     """Into cpu_samples and measurements (reads and writes are not counted apart)."""
-    parsed = Parsed(TOOL, units="KiB")
-    parsed.host["os"] = "AIX"
+    parsed = Parsed(TOOL, units="KiB", host={"os": "AIX"})
     reports: list[tuple[dict[str, float], dict[str, dict[str, float]]]] = []
     cpu_columns: list[str] = []
     disk_columns: list[str] = []

@@ -34,8 +34,7 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
 
 def read(block: Block) -> Parsed:
     """Into cpu_samples, vm_samples and memory_samples."""
-    parsed = Parsed(TOOL, units="pages of 4 KiB")
-    parsed.host["os"] = "AIX"
+    parsed = Parsed(TOOL, units="pages of 4 KiB", host={"os": "AIX"})
     columns: list[str] = []
     rows: list[dict[str, float]] = []
     for at, line in parsed.lines(block):

@@ -31,8 +31,7 @@ ROWS = 20
 
 def read(block: Block) -> Parsed:
     """Into disk_samples and process_io; devices by their numbers."""
-    parsed = Parsed(TOOL, units="Kbytes of 1024 bytes, milliseconds")
-    parsed.host["os"] = "Linux"
+    parsed = Parsed(TOOL, units="Kbytes of 1024 bytes, milliseconds", host={"os": "Linux"})
     found, interval = screens(block, parsed, lambda text: text.split()[0] == "PID", _ROW)
     if any(len(screen) >= ROWS for screen in found):
         parsed.partial = f"only the {ROWS} largest rows of each interval"

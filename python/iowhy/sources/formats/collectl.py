@@ -37,8 +37,7 @@ _DISK = ("Name", "rkB/s", "rrqm/s", "r/s", "", "r_await", "wkB/s", "wrqm/s", "w/
 
 def read(block: Block) -> Parsed:
     """Into cpu_samples, vm_samples, memory_samples and disk_samples."""
-    parsed = Parsed(TOOL, units="KB are 1024 bytes; percent of all CPUs")
-    parsed.host["os"] = "Linux"
+    parsed = Parsed(TOOL, units="KB are 1024 bytes; percent of all CPUs", host={"os": "Linux"})
     reader = _Reader(parsed, interval_of(block.command))
     for at, line in parsed.lines(block):
         if not reader.line(line.strip()):

@@ -43,8 +43,7 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
 
 def read(block: Block) -> Parsed:
     """Into measurements: subject is the call (or a category of CPU time)."""
-    parsed = Parsed(TOOL, units="ms")
-    parsed.host["os"] = "AIX"
+    parsed = Parsed(TOOL, units="ms", host={"os": "AIX"})
     section = ""
     elapsed = False
     for at, line in parsed.lines(block):

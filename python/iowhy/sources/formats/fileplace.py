@@ -29,8 +29,7 @@ _TITLE = re.compile(r"(?:Inode:|Physical (?:Address|blocks)|Logical (?:Extent|Fr
 
 def read(block: Block) -> Parsed:
     """Into measurements: sequentiality and space_efficiency (0..1), extents, fragments."""
-    parsed = Parsed(TOOL, units="shares of 1")
-    parsed.host["os"] = "AIX"
+    parsed = Parsed(TOOL, units="shares of 1", host={"os": "AIX"})
     subject = _NO_NAME
     for at, line in parsed.lines(block):
         text = line.strip()

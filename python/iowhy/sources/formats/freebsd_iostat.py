@@ -30,8 +30,7 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
 
 def read(block: Block) -> Parsed:
     """Into disk_samples."""
-    parsed = Parsed(TOOL, units="KiB per second, times in ms")
-    parsed.host["os"] = "FreeBSD"
+    parsed = Parsed(TOOL, units="KiB per second, times in ms", host={"os": "FreeBSD"})
     columns: list[str] = []
     reports: list[dict[str, dict[str, float]]] = []
     for at, line in parsed.lines(block):

@@ -31,8 +31,7 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
 
 def read(block: Block) -> Parsed:
     """Into cpu_samples, vm_samples, memory_samples; a disk's operations into measurements."""
-    parsed = Parsed(TOOL, units="memory in KiB, paging in pages of 4 KiB")
-    parsed.host["os"] = "FreeBSD"
+    parsed = Parsed(TOOL, units="memory in KiB, paging in pages of 4 KiB", host={"os": "FreeBSD"})
     columns: list[str] = []
     rows: list[dict[str, float]] = []
     for at, line in parsed.lines(block):

@@ -40,8 +40,7 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
 
 def read(block: Block) -> Parsed:
     """Requests into block_requests, calls summed up into syscall_totals."""
-    parsed = Parsed(TOOL, units="seconds, bytes")
-    parsed.host["os"] = "macOS"
+    parsed = Parsed(TOOL, units="seconds, bytes", host={"os": "macOS"})
     day = Day(None)
     totals: dict[tuple[int, str], list[int]] = {}
     last = 0

@@ -37,8 +37,7 @@ _PART = re.compile(
 
 def read(block: Block) -> Parsed:
     """Into disk_samples, of whole disks."""
-    parsed = Parsed(TOOL, units="KiB per second, times in ms")
-    parsed.host["os"] = "FreeBSD"
+    parsed = Parsed(TOOL, units="KiB per second, times in ms", host={"os": "FreeBSD"})
     columns: list[str] = []
     elapsed = interval_of(block.command)
     screens: list[tuple[int | None, dict[str, dict[str, float]]]] = []

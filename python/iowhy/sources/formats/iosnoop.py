@@ -29,8 +29,7 @@ _FLAGS = {"S": "sync", "M": "metadata", "A": "readahead"}
 
 def read(block: Block) -> Parsed:
     """With a time, into block_requests; without, their sums for each disk and kind into measurements."""
-    parsed = Parsed(TOOL, units="seconds, milliseconds, bytes")
-    parsed.host["os"] = "Linux"
+    parsed = Parsed(TOOL, units="seconds, milliseconds, bytes", host={"os": "Linux"})
     starts = ends = False
     sums: dict[tuple[str, str], list[float]] = {}
     for at, line in parsed.lines(block):

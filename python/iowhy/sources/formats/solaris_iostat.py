@@ -26,8 +26,7 @@ NEAR = ("^" + _HEADER.pattern, 2)
 
 def read(block: Block) -> Parsed:
     """Into disk_samples."""
-    parsed = Parsed(TOOL, units="KiB per second, times in ms")
-    parsed.host["os"] = "Solaris"
+    parsed = Parsed(TOOL, units="KiB per second, times in ms", host={"os": "Solaris"})
     columns: list[str] = []
     reports: list[dict[str, dict[str, float]]] = []
     for at, line in parsed.lines(block):

@@ -1,8 +1,8 @@
 """Run every measurement and write its tables into docs/benchmarks.md.
 
 python -m benchmarks             all, about 20 minutes
-python -m benchmarks overhead    one of: overhead, triples, accounted, losses, verdict, programs, startup, live, stacks, fleets, fleet-causes, agent
-python -m benchmarks triples=30 with that many of each workload; by itself 9
+python -m benchmarks overhead    one of: overhead, accounted, losses, verdict, programs, startup, live, stacks, fleets, fleet-causes, agent
+python -m benchmarks accounted=30 with that many of each workload; by itself 7
 python -m benchmarks fleets=1000 with that many recordings, and ten times as many; by itself 20
 """
 
@@ -20,13 +20,11 @@ from benchmarks import (
     recorder,
     stacks,
     startup,
-    triples,
 )
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 PARTS = {
     "overhead": lambda: overhead.table(overhead.measure()),
-    "triples": triples.table,
     "accounted": accounted.table,
     "losses": recorder.losses,
     "verdict": recorder.verdict_time,
@@ -42,7 +40,6 @@ PARTS = {
 SIZED: dict[str, Callable[[int], str]] = {
     "fleets": fleets.table,
     "fleet-causes": fleets.causes,
-    "triples": triples.table,
     "accounted": accounted.table,
     "agent": agent.table,
 }

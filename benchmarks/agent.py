@@ -1,6 +1,5 @@
-"""What the agent costs: the machine at rest, a command beside it, memory, and each of its programs."""
+"""What the agent costs: the machine at rest, a command beside it, and memory."""
 
-import json
 import os
 import random
 import signal
@@ -8,21 +7,17 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import floor
 from benchmarks.overhead import emptied, quoted, timed
 from benchmarks.workloads import WORKLOADS, Workload
-from iowhy.sources.live import RECORDER, program
 
 #: The machine is at rest for so long; intervals are those of the agent's defaults.
 REST_S = 60
 PAIRS = 9
-#: Where nearly all runs of its programs are.
-MOST_PASSED = ("sched_switch", "sched_waking", "block_rq_complete")
 KINDS = {"the agent": "", "with a black box of 60 s": 'black-box = "60 s"'}
 FILE = '[agent]\ndirectory = "{folder}"\nevery = "10 s"\n{more}\n'
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -76,77 +71,6 @@ def at_rest(more: str = "", rest_s: float = REST_S) -> tuple[float, int]:
         time.sleep(rest_s)
         cpus = (sum(map(_cpu_s, pids)) - before) / (time.monotonic() - begin)
         return cpus, sum(map(_memory_bytes, pids))
-
-
-@contextmanager
-def _statistics() -> Iterator[None]:
-    """The kernel measures programs meanwhile."""
-    switch = Path("/proc/sys/kernel/bpf_stats_enabled")
-    before = switch.read_text()
-    switch.write_text("1")
-    try:
-        yield
-    finally:
-        switch.write_text(before)
-
-
-@dataclass(frozen=True)
-class Accounted:
-    """What the kernel measured (bpf_stats) of the agent's programs beside a command, which took `elapsed_s`.
-
-    `programs`: name, runs and ns of all runs. `empty_ns` of each run is what the statistics take themselves: what they say
-    of a program that returns at once, at the same places beside the same command.
-    """
-
-    elapsed_s: float
-    programs: tuple[tuple[str, int, int], ...]
-    empty_ns: float
-
-    @property
-    def share(self) -> float:
-        """Of the elapsed time, as if nothing of it ran while the command waited or on another CPU: a bound."""
-        return (
-            sum(ns - runs * self.empty_ns for _, runs, ns in self.programs) / 1e9 / self.elapsed_s
-        )
-
-
-def accounted(workload: Workload) -> Accounted:
-    """One run beside the counting process, one beside programs that return at once."""
-    with (
-        emptied(workload) as folder,
-        tempfile.TemporaryDirectory(prefix="iowhy-bench.", dir="/var/tmp") as kept,
-        _statistics(),
-    ):
-        command = [*workload.make(folder)]
-        timed(workload, command, folder)  # warms files and caches
-        with floor.attached(MOST_PASSED) as empty:
-            timed(workload, command, folder)
-            empty_ns = _ns_of_a_run(empty)
-        stats = Path(kept) / "programs.json"
-        argv = [program(RECORDER), "aggregate", "-o", Path(kept) / "counts", "--every", "10"]
-        with subprocess.Popen(
-            [*argv, "--program-stats", stats], stdout=subprocess.PIPE
-        ) as counting:
-            assert counting.stdout is not None
-            counting.stdout.readline()
-            elapsed_s, _ = timed(workload, command, folder)
-            # SIGINT stays ignored where a shell began this in the background.
-            counting.send_signal(signal.SIGTERM)
-            counting.communicate()
-        rows = json.loads(stats.read_text())
-    found = [(row["name"], row["runs"], row["ns"]) for row in rows if row["runs"]]
-    return Accounted(elapsed_s, tuple(sorted(found, key=lambda row: -row[2])), empty_ns)
-
-
-def _ns_of_a_run(descriptors: Sequence[int]) -> float:
-    """By the kernel's account, of all programs together (kernel/bpf/syscall.c, bpf_prog_show_fdinfo)."""
-    runs = ns = 0
-    for descriptor in descriptors:
-        lines = Path(f"/proc/self/fdinfo/{descriptor}").read_text().splitlines()
-        fields = dict(line.split(":") for line in lines)
-        runs += int(fields["run_cnt"])
-        ns += int(fields["run_time_ns"])
-    return ns / runs
 
 
 @dataclass(frozen=True)
@@ -206,20 +130,4 @@ def table(pairs: int = PAIRS, seed: int = 1) -> str:
             ]
             lines.append(f"| {workload.name}: {name} | {' | '.join(map(quoted, columns))} |")
             print(f"\r{lines[-1]}", file=sys.stderr, flush=True)
-    lines += ["", *_accounts()]
     return "\n".join(lines)
-
-
-def _accounts() -> list[str]:
-    lines = [
-        "| programs beside | of its elapsed time, at most | ns of a run that are the statistics' | runs, ns each with those |",
-        "|---|---|---|---|",
-    ]
-    for workload in WORKLOADS:
-        found = accounted(workload)
-        runs = ", ".join(
-            f"{name} {runs:,} × {ns / runs:.0f}" for name, runs, ns in found.programs[:4]
-        )
-        lines.append(f"| {workload.name} | {found.share:.2%} | {found.empty_ns:.0f} | {runs} |")
-        print(f"\r{lines[-1]}", file=sys.stderr, flush=True)
-    return lines

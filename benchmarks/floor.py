@@ -47,14 +47,11 @@ def tracepoints() -> list[str]:
 
 
 @contextmanager
-def attached(names: Sequence[str] = ()) -> Iterator[list[int]]:
-    """Programs that return at once stand at these tracepoints, by default the recorder's; gives their descriptors.
-
-    Raises OSError where they may not stand there.
-    """
+def attached() -> Iterator[None]:
+    """Programs that return at once stand at the recorder's tracepoints. Raises OSError where they may not stand there."""
     held = []
     try:
-        for name in names or tracepoints():
+        for name in tracepoints():
             code, licence = (
                 ctypes.create_string_buffer(_RETURN_0),
                 ctypes.create_string_buffer(b"GPL"),
@@ -70,7 +67,7 @@ def attached(names: Sequence[str] = ()) -> Iterator[list[int]]:
                     _RAW_TRACEPOINT_OPEN, struct.pack("=QII", ctypes.addressof(named), held[-1], 0)
                 )
             )
-        yield held[::2]
+        yield
     finally:
         for descriptor in held:
             os.close(descriptor)

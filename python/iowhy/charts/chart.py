@@ -1,5 +1,6 @@
 """A chart: an SQL file whose header says what it answers, which report has its rows, and how it is drawn."""
 
+import re
 from collections.abc import Sequence
 from functools import cache
 
@@ -16,8 +17,15 @@ NARROWED = ("narrowed", "listed")
 #: The ways in which a chart is drawn.
 KINDS = ("stacked", "heat", "places", "lines", "flame", "waterfall", "layers", *NARROWED)
 
-#: The lines of a header; all but the last must be there.
-_FIELDS = ("title", "question", "report", "draws", "place", "needs")
+#: The lines of a header that must be there, and those that may.
+_FIELDS = ("title", "question", "report", "draws", "place")
+_MORE = ("needs", "heaviest")
+#: Amounts are what is no text and no id; the ends of a bucket are none, whatever their unit.
+_KEY_UNITS = ("text", "id", "bool")
+_KEY = re.compile(r"(low|high)_")
+_CELL_NUMBER = "greatest(least((e.ts_ns - c.start_ns) // c.cell_ns, c.last_cell), 0)"
+#: Columns of a chart whose rows are told apart by cells of time.
+_CELL = (Column("at_s", "begin of the cell", "s"), Column("span_s", "its length", "s"))
 
 
 class Chart(Struct, frozen=True):
@@ -37,12 +45,15 @@ class Chart(Struct, frozen=True):
 
 def parse(name: str, text: str) -> Chart:
     """The chart in `text`. Raises Problem with the line that is wrong, or what is missing."""
-    headed = parse_headed(text, f"{name}.sql", _FIELDS, _FIELDS[:-1])
+    headed = parse_headed(text, f"{name}.sql", (*_FIELDS, *_MORE), _FIELDS)
     fields = headed.fields
     if fields["draws"] not in KINDS:
         raise Problem(f"{name}.sql: draws: {fields['draws']} is none of {', '.join(KINDS)}")
     if not fields["place"].isdecimal():
         raise Problem(f"{name}.sql: place: {fields['place']} is no number")
+    columns, sql = tuple(headed.columns), headed.sql
+    if fields["draws"] == "narrowed":
+        columns, sql = (*_CELL, *columns), _summed(sql, columns, fields.get("heaviest", ""))
     return Chart(
         name=name,
         title=fields["title"],
@@ -51,10 +62,44 @@ def parse(name: str, text: str) -> Chart:
         draws=fields["draws"],
         place=int(fields["place"]),
         needs=_tables(fields.get("needs", ""), name),
-        columns=tuple(headed.columns),
+        columns=columns,
         notes=headed.notes,
-        sql=headed.sql,
+        sql=sql,
     )
+
+
+def is_key(column: Column) -> bool:
+    """Whether it tells the rows of a narrowed chart apart; the others are amounts, `max_…` the largest, `min_…` the least."""
+    return column.unit in _KEY_UNITS or bool(_KEY.match(column.name))
+
+
+def _summed(sql: str, columns: Sequence[Column], heaviest: str) -> str:
+    """Events, each with its `ts_ns`, keys and amounts, as sums by cell and key; of so many keys, by what is heaviest."""
+    keys = [one.name for one in sorted(columns, key=lambda one: one.unit != "id") if is_key(one)]
+    amounts = [
+        f"{one.name[:3]}({one.name})" if one.name.startswith(("max_", "min_"))
+        else f'CAST(sum("{one.name}") AS BIGINT)'
+        for one in columns
+    ]  # fmt: skip
+    shown = [
+        f"e.{one.name}" if is_key(one) else f'{amount} AS "{one.name}"'
+        for one, amount in zip(columns, amounts, strict=True)
+    ]
+    most, _, by = heaviest.partition(" by ")
+    chosen, join = "", ""
+    if heaviest:
+        named = ", ".join(keys)
+        chosen = f", heaviest AS (SELECT {named} FROM happening GROUP BY {named} ORDER BY {by}, {named} LIMIT {most})"
+        same = " AND ".join(f"h.{key} IS NOT DISTINCT FROM e.{key}" for key in keys)
+        join = f"SEMI JOIN heaviest h ON {same}"
+    by_key = ", ".join(f"e.{key}" for key in keys)
+    return f"""WITH happening AS ({sql}){chosen}
+SELECT {_CELL_NUMBER} * max(c.cell_ns) / 1e9 AS at_s, max(c.cell_ns) / 1e9 AS span_s, {", ".join(shown)}
+FROM happening e
+CROSS JOIN chart_cells c
+{join}
+GROUP BY {_CELL_NUMBER}, {by_key}
+ORDER BY {by_key}, at_s"""
 
 
 @cache

@@ -1,13 +1,12 @@
 """What charts draw of one recording: rows that SQL has aggregated, or why there are none."""
 
 import operator
-import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
 from msgspec import Struct
 
-from iowhy.charts.chart import NARROWED, Chart, charts
+from iowhy.charts.chart import NARROWED, Chart, charts, is_key
 from iowhy.errors import Problem
 from iowhy.recordings.query_errors import is_out_of_memory, is_query_error
 from iowhy.relations import Relations
@@ -19,9 +18,6 @@ MOST_ROWS = 16_000
 #: What narrows a table has no more rows than this: a page may have a dozen of them. Where there are more, cells are longer.
 MOST_NARROWED = 3_000
 _MOST_READ = 100_000
-#: The ends of a bucket are no amounts, whatever their unit.
-_KEY_UNITS = ("text", "id", "bool")
-_KEY = re.compile(r"(low|high)_")
 #: Sensors that run where they are asked for, and how.
 _ASKED_BY = {"user_stacks": "iowhy run --stacks"}
 
@@ -89,10 +85,7 @@ def _in_longer_cells(chart: Chart, rows: Sequence[Row]) -> list[Row]:
 
 def _places(chart: Chart, *, keys: bool) -> list[int]:
     """Which columns of a narrowed chart are the key of a row, or its amounts."""
-    found = enumerate(chart.columns[2:], 2)
-    return [
-        at for at, one in found if keys == (one.unit in _KEY_UNITS or bool(_KEY.match(one.name)))
-    ]
+    return [at for at, one in enumerate(chart.columns) if at > 1 and keys == is_key(one)]
 
 
 def _added(chart: Chart, one: Row, other: Row) -> Row:

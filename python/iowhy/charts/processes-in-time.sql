@@ -4,9 +4,8 @@
 -- draws: narrowed
 -- place: 248
 -- needs: thread_time or block_requests or page_cache
+-- heaviest: 40 by sum(waited_ns) DESC, sum(request_ns) DESC
 -- The forty processes that waited most, then those that moved most, each interval in which threads were read spread evenly.
--- column at_s: begin of the cell, s
--- column span_s: its length, s
 -- column comm: name of its first thread, text
 -- column tgid: process, id
 -- column waited_ns: time of its threads in waits for storage, locks and memory, and held back by limits, ns
@@ -42,30 +41,7 @@ WITH waiting AS (
     SELECT ts_ns, tgid, 0, 0, 0, 0, 0, dirtied_pages, evicted_pages, 0, 0 FROM page_cache WHERE tgid IS NOT NULL
     UNION ALL
     SELECT ts_ns, tgid, 0, 0, 0, 0, 0, pages, 0, 0, 0 FROM dirtied_by_others
-), heaviest AS (
-    SELECT tgid
-    FROM happening
-    GROUP BY tgid
-    ORDER BY sum(waited_ns) DESC, sum(request_ns) DESC NULLS LAST, tgid
-    LIMIT 40
 )
-SELECT
-    greatest(least((p.ts_ns - c.start_ns) // c.cell_ns, c.last_cell), 0) * max(c.cell_ns) / 1e9 AS at_s,
-    max(c.cell_ns) / 1e9 AS span_s,
-    max(n.comm) AS comm,
-    p.tgid,
-    CAST(round(sum(p.waited_ns)) AS BIGINT) AS waited_ns,
-    CAST(sum(p.read_bytes) AS BIGINT) AS read_bytes,
-    CAST(sum(p.written_bytes) AS BIGINT) AS written_bytes,
-    CAST(sum(p.request_ns) AS BIGINT) AS request_ns,
-    CAST(sum(p.requests) AS BIGINT) AS requests,
-    CAST(sum(p.dirtied_pages) AS BIGINT) AS dirtied_pages,
-    CAST(sum(p.evicted_pages) AS BIGINT) AS evicted_pages,
-    CAST(round(sum(p.cpu_ns)) AS BIGINT) AS cpu_ns,
-    CAST(round(sum(p.runnable_ns)) AS BIGINT) AS runnable_ns
+SELECT p.*, n.comm
 FROM happening p
-CROSS JOIN chart_cells c
-JOIN heaviest h ON h.tgid = p.tgid
 LEFT JOIN named_processes n ON n.tgid = p.tgid
-GROUP BY greatest(least((p.ts_ns - c.start_ns) // c.cell_ns, c.last_cell), 0), p.tgid
-ORDER BY waited_ns DESC, request_ns DESC NULLS LAST, p.tgid, at_s

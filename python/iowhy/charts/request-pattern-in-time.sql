@@ -5,8 +5,6 @@
 -- place: 247
 -- needs: block_requests
 -- By when they were issued to the driver.
--- column at_s: begin of the cell, s
--- column span_s: its length, s
 -- column device: block device, text
 -- column op: read or write, text
 -- column whose: command, shared (journal, metadata) or others, text
@@ -15,17 +13,10 @@
 -- column jumps: of these, not where the device's previous request ended, count
 -- column backward: of the jumps, towards lower addresses, count
 SELECT
-    greatest(least((q.sent_ns - c.start_ns) // c.cell_ns, c.last_cell), 0) * max(c.cell_ns) / 1e9 AS at_s,
-    max(c.cell_ns) / 1e9 AS span_s,
+    q.sent_ns AS ts_ns,
     coalesce(d.name, CAST(q.dev >> 20 AS VARCHAR) || ':' || CAST(q.dev & 1048575 AS VARCHAR)) AS device,
-    q.op,
-    q.whose,
-    count(*) AS requests,
-    CAST(sum(q.bytes) AS BIGINT) AS bytes,
-    count(CASE WHEN q.seek_bytes <> 0 THEN 1 END) AS jumps,
-    count(CASE WHEN q.seek_bytes < 0 THEN 1 END) AS backward
+    q.op, q.whose, 1 AS requests, q.bytes,
+    CASE WHEN q.seek_bytes <> 0 THEN 1 ELSE 0 END AS jumps,
+    CASE WHEN q.seek_bytes < 0 THEN 1 ELSE 0 END AS backward
 FROM request_sequence q
-CROSS JOIN chart_cells c
 LEFT JOIN devices d ON d.dev = q.dev
-GROUP BY greatest(least((q.sent_ns - c.start_ns) // c.cell_ns, c.last_cell), 0), coalesce(d.name, CAST(q.dev >> 20 AS VARCHAR) || ':' || CAST(q.dev & 1048575 AS VARCHAR)), q.op, q.whose
-ORDER BY bytes DESC, device, q.op, q.whose, at_s

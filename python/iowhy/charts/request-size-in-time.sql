@@ -5,8 +5,6 @@
 -- place: 246
 -- needs: block_requests
 -- By when they were queued.
--- column at_s: begin of the cell, s
--- column span_s: its length, s
 -- column device: block device, text
 -- column op: read, write, discard or other, text
 -- column whose: command, shared (journal, metadata, flush) or others, text
@@ -29,16 +27,8 @@ WITH guessed AS (
     FROM guessed
 )
 SELECT
-    greatest(least((q.queue_ns - c.start_ns) // c.cell_ns, c.last_cell), 0) * max(c.cell_ns) / 1e9 AS at_s,
-    max(c.cell_ns) / 1e9 AS span_s,
+    q.queue_ns AS ts_ns,
     coalesce(d.name, CAST(q.dev >> 20 AS VARCHAR) || ':' || CAST(q.dev & 1048575 AS VARCHAR)) AS device,
-    q.op,
-    q.whose,
-    q.low_bytes,
-    count(*) AS requests,
-    CAST(sum(q.bytes) AS BIGINT) AS bytes
+    q.op, q.whose, q.low_bytes, 1 AS requests, q.bytes
 FROM sized q
-CROSS JOIN chart_cells c
 LEFT JOIN devices d ON d.dev = q.dev
-GROUP BY greatest(least((q.queue_ns - c.start_ns) // c.cell_ns, c.last_cell), 0), coalesce(d.name, CAST(q.dev >> 20 AS VARCHAR) || ':' || CAST(q.dev & 1048575 AS VARCHAR)), q.op, q.whose, q.low_bytes
-ORDER BY requests DESC, device, q.op, q.whose, q.low_bytes, at_s

@@ -7,7 +7,7 @@ test and its paragraph of documentation.
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -67,34 +67,40 @@ class Effect(Struct):
     own_disk_bytes: Callable[[], int] = field(default=lambda: 0)
 
 
-class Lever(Protocol):
+class Lever(Struct, frozen=True):
     """Changes one resource of the command for one trial, and always puts it back.
 
     ``relieves`` tells a lever that gives from one that takes; ``unsafe`` one that needs
     --allow-unsafe; ``explicit`` one that is never taken unless named. ``resource`` is the word used
     in the answer, ``bound`` the one before "-bound". ``cost`` orders levers, cheapest first.
+    ``only`` is the level of one that has no other.
     """
 
-    name: str
-    resource: str
-    bound: str
-    needs: str
-    relieves: bool
-    unsafe: bool
-    explicit: bool
-    cost: int
+    name: str = ""
+    resource: str = ""
+    bound: str = ""
+    needs: str = ""
+    relieves: bool = False
+    unsafe: bool = False
+    explicit: bool = False
+    cost: int = 3
+    only: Level | None = None
 
-    def refusal(self, setting: "Setting") -> str | None:
+    def refusal(self, setting: "Setting") -> str | None:  # noqa: ARG002
         """Why it cannot act here; None when it can. Changes nothing."""
+        return None
 
-    def levels(self, setting: "Setting", asked: tuple[str, ...]) -> tuple[Level, ...]:
+    def levels(self, setting: "Setting", asked: tuple[str, ...]) -> tuple[Level, ...]:  # noqa: ARG002
         """Its levels: those asked for, checked, or its own.
 
         Raises Problem for a senseless one, CannotAct where the machine does not let it.
         """
+        assert self.only is not None
+        return (self.only,)
 
     def apply(self, level: Level, setting: "Setting") -> AbstractContextManager[Effect]:
         """Acts for the time of one trial; every change goes through ``setting.undo``."""
+        raise NotImplementedError
 
 
 def percent(value: float) -> str:

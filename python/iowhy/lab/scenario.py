@@ -48,6 +48,8 @@ class Variant(Struct, frozen=True):
 
 #: What limits a program on a device that answers as fast as it can ask.
 CPU = ("cpu-serial", "cpu-saturated", "cpu-delayed")
+#: What is right where the disk is no limit any more.
+FINE = ("healthy", "not-io", *CPU)
 
 
 class Figure(Struct, frozen=True):

@@ -342,53 +342,22 @@ def _statement(rec: Recording, report: Report, filters: Filters, facts: Recorded
 def _must_choose(
     rec: Recording, filters: Filters, opened: OpenTables, facts: RecordedFacts
 ) -> None:
-    if filters.file is not None:
-        _must_match(rec, filters, opened, facts)
+    """Raises Problem for a filter that chooses nothing of the recording."""
     if filters.pids:
         _must_have_run(rec, filters, opened)
-    if filters.container is not None:
-        _must_have_contained(rec, filters, opened, facts)
-    if filters.device is not None:
-        _must_be_there(rec, filters, opened, facts)
-
-
-def _must_match(rec: Recording, filters: Filters, opened: OpenTables, facts: RecordedFacts) -> None:
-    like = resolve(Filters(file=filters.file), rec.manifest, facts).chosen_files()
-    assert like is not None
-    opened.need(tables_in(like))
-    counted = opened.connection.execute(f"SELECT count(*) FROM ({like}) AS c").fetchall()
-    if counted[0][0] == 0:
-        raise Problem(
-            f"--file {filters.file}: no file of the recording matches; "
-            f"`iowhy report files {quoted(str(rec.path))}` lists them"
-        )
-
-
-def _must_have_contained(
-    rec: Recording, filters: Filters, opened: OpenTables, facts: RecordedFacts
-) -> None:
-    chosen = resolve(Filters(container=filters.container), rec.manifest, facts).in_container
-    assert chosen is not None
-    opened.need(tables_in(chosen))
-    counted = opened.connection.execute(f"SELECT count(*) FROM ({chosen}) AS c").fetchall()
-    if counted[0][0] == 0:
-        raise Problem(
-            f"--container {filters.container}: no process of the recording is in it; "
-            f"`iowhy sql {quoted(str(rec.path))} 'FROM containers'` lists them"
-        )
-
-
-def _must_be_there(
-    rec: Recording, filters: Filters, opened: OpenTables, facts: RecordedFacts
-) -> None:
-    chosen = resolve(Filters(device=filters.device), rec.manifest, facts).on_device
-    assert chosen is not None
-    opened.need(tables_in(chosen))
-    if not opened.connection.execute(chosen).fetchall():
-        raise Problem(
-            f"--device {filters.device}: the recording has no such device; "
-            f"`iowhy report devices {quoted(str(rec.path))}` lists them"
-        )
+    asked = Filters(file=filters.file, container=filters.container, device=filters.device)
+    chosen, place = resolve(asked, rec.manifest, facts), quoted(str(rec.path))
+    for option, sql, none, listing in (
+        (f"--file {asked.file}", chosen.chosen_files(), "no file of the recording matches", f"report files {place}"),
+        (f"--container {asked.container}", chosen.in_container, "no process of the recording is in it",
+         f"sql {place} 'FROM containers'"),
+        (f"--device {asked.device}", chosen.on_device, "the recording has no such device", f"report devices {place}"),
+    ):  # fmt: skip
+        if sql is None:
+            continue
+        opened.need(tables_in(sql))
+        if not opened.connection.execute(f"FROM ({sql}) AS c LIMIT 1").fetchall():
+            raise Problem(f"{option}: {none}; `iowhy {listing}` lists them")
 
 
 def _must_have_run(rec: Recording, filters: Filters, opened: OpenTables) -> None:

@@ -10,6 +10,9 @@ and one or more of these ways in:
     HINT: str       a regular expression; only at lines that it matches (re.search) is `sniff` asked
     def sniff(lines: Sequence[str], at: int) -> Claim | None
                     does an output of mine begin at lines[at]? Look ahead only a few lines.
+    SURE: float, BEGINS: str, NEAR: tuple[str, int]
+                    without `sniff`, a line that HINT matches is mine, this sure (0.9), if one of the next N lines, itself
+                    the first, has NEAR's pattern; what BEGINS matches begins an output within one, too
     def read(block: Block) -> Parsed
                     the block runs from the claimed line to the next claim, prompt or end of file
 
@@ -36,8 +39,9 @@ line number. It may raise `iowhy.errors.Problem` when the whole input cannot be 
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -49,6 +53,7 @@ from iowhy.recordings.stored_rows import StoredRows
 from iowhy.sources.intervals import Interval as Interval
 from iowhy.sources.intervals import Intervals
 from iowhy.sources.names import Names
+from iowhy.sources.numbers import NS_PER_S
 
 #: Called with (bytes done, bytes in all) now and then by `stream`.
 Progress = Callable[[int, int], None]
@@ -145,6 +150,30 @@ class Parsed(Struct):
         rows = self.tables.setdefault(table, [])
         assert isinstance(rows, list)
         rows.append(row)
+
+    def measure(
+        self, subject: str, metric: str, value: float | None, ts_ns: int | None = None
+    ) -> None:
+        """Append a summary number to measurements; an unknown one (or one that is no number) is left out."""
+        if value is not None and math.isfinite(value):
+            row = {"ts_ns": ts_ns, "tool": self.tool, "subject": subject, "metric": metric}
+            self.add("measurements", {**row, "value": float(value)})
+
+    def lines(self, block: Block) -> Iterator[tuple[int, str]]:
+        """Number and text of the lines that are not empty; one is understood unless it is rejected before the next is asked for."""
+        for number, line in enumerate(block.lines, block.first_line):
+            if line.strip():
+                rejected = len(self.rejects) + self.rejects_dropped
+                yield number, line
+                self.lines_understood += rejected == len(self.rejects) + self.rejects_dropped
+
+    def length_ns(self, known: int | None, load: object, times: Sequence[int] = ()) -> int:
+        """How long an interval is: as `known`, else the mean between `times`, else 1 s, which is noted where there is any load."""
+        if known is None and len(times) > 1:
+            known = round((times[-1] - times[0]) / (len(times) - 1)) or None
+        if known is None and load:
+            self.note(f"the interval of {self.tool} is not shown: 1 s is assumed")
+        return known or NS_PER_S
 
     def reject(self, number: int, text: str) -> None:
         """Note a line that was not understood; its text is cut to 200 characters."""

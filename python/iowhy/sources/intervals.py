@@ -11,6 +11,7 @@ from msgspec import Struct, field
 
 #: A level that is not known.
 NO_LEVEL = -(2**63)
+NO_LEVELS: Mapping[str, int | None] = {}
 
 Key: TypeAlias = tuple[tuple[str, object], ...]
 
@@ -67,13 +68,24 @@ class Intervals(Sequence[Interval]):
 
     def append(self, one: Interval) -> None:
         """Add one."""
-        key = tuple(sorted(one.key.items()))
-        columns = self._of(one.table, key, tuple(one.counters), tuple(one.levels))
-        columns.starts.append(one.start_ns)
-        columns.lengths.append(one.interval_ns)
-        for name, value in one.counters.items():
+        self.add(one.table, one.key, one.start_ns, one.interval_ns, one.counters, one.levels)
+
+    def add(
+        self,
+        table: str,
+        key: Mapping[str, object],
+        start_ns: int,
+        interval_ns: int,
+        counters: Mapping[str, float],
+        levels: Mapping[str, int | None] = NO_LEVELS,
+    ) -> None:
+        """Add one, by the fields of `Interval`."""
+        columns = self._of(table, tuple(sorted(key.items())), counters, levels)
+        columns.starts.append(start_ns)
+        columns.lengths.append(interval_ns)
+        for name, value in counters.items():
             columns.counters[name].append(value)
-        for name, level in one.levels.items():
+        for name, level in levels.items():
             columns.levels[name].append(NO_LEVEL if level is None else level)
 
     def extend(

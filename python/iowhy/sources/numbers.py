@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 
 _NUMBER = re.compile(r"[+-]?(\d+)([.,]\d+)?%?", re.ASCII)
 _SIZE = re.compile(r"([+-]?\d+(?:[.,]\d+)?)\s*([KMGTPE]?)(i?)([Bb]?)", re.IGNORECASE | re.ASCII)
@@ -29,6 +30,14 @@ def number(text: str) -> float | None:
         return None
     value = float(text.rstrip("%").replace(",", "."))
     return value if abs(value) <= LARGEST else None
+
+
+def numbers(
+    words: Sequence[str], read: Callable[[str], float | None] = number
+) -> list[float] | None:
+    """The words as numbers; None when one of them is none."""
+    found = [value for word in words if (value := read(word)) is not None]
+    return found if len(found) == len(words) else None
 
 
 def size(text: str, base: int = KIB) -> float | None:

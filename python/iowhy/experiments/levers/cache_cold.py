@@ -3,23 +3,21 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from msgspec import Struct
-
-from iowhy.experiments.lever import Effect, Level
+from iowhy.experiments.lever import Effect, Level, Lever
 from iowhy.experiments.setting import Setting
 
 
-class CacheCold(Struct, frozen=True):
+class CacheCold(Lever, frozen=True):
     """What the cache saves: the time added when the files must be read from the device."""
 
     name: str = "cache-cold"
     resource: str = "a cold cache"
     bound: str = "cache"
     needs: str = "nothing; the files below the work directory"
-    relieves: bool = False
-    unsafe: bool = False
-    explicit: bool = False
     cost: int = 1
+    only: Level | None = Level(
+        "cold", "cold", None, "dropping its files from the cache before", takes=True
+    )
 
     def refusal(self, setting: Setting) -> str | None:
         """The other trials must not be cold already."""
@@ -28,12 +26,6 @@ class CacheCold(Struct, frozen=True):
         if setting.device is None:
             return f"{setting.directory} is in memory"
         return None
-
-    def levels(self, setting: Setting, asked: tuple[str, ...]) -> tuple[Level, ...]:  # noqa: ARG002
-        """Only one."""
-        return (
-            Level("cold", "cold", None, "dropping its files from the cache before", takes=True),
-        )
 
     @contextmanager
     def apply(self, level: Level, setting: Setting) -> Iterator[Effect]:  # noqa: ARG002

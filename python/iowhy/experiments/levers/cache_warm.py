@@ -3,15 +3,13 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from msgspec import Struct
-
 from iowhy.experiments import cache
-from iowhy.experiments.lever import Effect, Level
+from iowhy.experiments.lever import Effect, Level, Lever
 from iowhy.experiments.setting import Setting
 from iowhy.recordings.allocated import allocated_bytes
 
 
-class CacheWarm(Struct, frozen=True):
+class CacheWarm(Lever, frozen=True):
     """What the first touch of each page costs: the time saved when the files are cached already."""
 
     name: str = "cache-warm"
@@ -19,9 +17,8 @@ class CacheWarm(Struct, frozen=True):
     bound: str = "cache"
     needs: str = "nothing; the files below the work directory and those of the recording"
     relieves: bool = True
-    unsafe: bool = False
-    explicit: bool = False
     cost: int = 1
+    only: Level | None = Level("warm", "warm", None, "having its files cached before")
 
     def refusal(self, setting: Setting) -> str | None:
         """The other trials must find the files uncached, and memory must hold them."""
@@ -32,10 +29,6 @@ class CacheWarm(Struct, frozen=True):
         if wanted > free * 0.8:
             return f"the files' {wanted >> 20} MiB do not fit into {free >> 20} MiB of memory"
         return None
-
-    def levels(self, setting: Setting, asked: tuple[str, ...]) -> tuple[Level, ...]:  # noqa: ARG002
-        """Only one."""
-        return (Level("warm", "warm", None, "having its files cached before"),)
 
     @contextmanager
     def apply(self, level: Level, setting: Setting) -> Iterator[Effect]:  # noqa: ARG002

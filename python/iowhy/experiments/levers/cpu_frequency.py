@@ -5,18 +5,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from msgspec import Struct
-
 from iowhy.errors import Problem
 from iowhy.experiments.in_child import bind_cpus
-from iowhy.experiments.lever import Effect, Level, percent
+from iowhy.experiments.lever import Effect, Level, Lever, percent
 from iowhy.experiments.setting import Setting
 from iowhy.quantities import share
 
 POLICIES = Path("/sys/devices/system/cpu/cpufreq")
 
 
-class CpuFrequency(Struct, frozen=True):
+class CpuFrequency(Lever, frozen=True):
     """A level of 0.5 halves the clock of one frequency domain, and the command is bound to it.
 
     Others on those CPUs are slowed too, so it is only taken when named.
@@ -27,8 +25,6 @@ class CpuFrequency(Struct, frozen=True):
     resource: str = "clock"
     bound: str = "CPU"
     needs: str = "root and a cpufreq driver (virtual machines mostly have none)"
-    relieves: bool = False
-    unsafe: bool = False
     explicit: bool = True
     cost: int = 2
 

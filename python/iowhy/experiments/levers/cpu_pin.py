@@ -6,11 +6,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from msgspec import Struct
-
 from iowhy.errors import Problem
 from iowhy.experiments.in_child import bind_cpus
-from iowhy.experiments.lever import Effect, Level
+from iowhy.experiments.lever import Effect, Level, Lever
 from iowhy.experiments.setting import Setting
 from iowhy.undo import MARK_VARIABLE
 
@@ -25,7 +23,7 @@ while True:
 """
 
 
-class CpuPin(Struct, frozen=True):
+class CpuPin(Lever, frozen=True):
     """Levels: ``one`` CPU for a command that uses several, and ``shared``: half of one CPU.
 
     Only the CPU that is shared is contended for, by one loop at the command's own priority.
@@ -35,14 +33,7 @@ class CpuPin(Struct, frozen=True):
     resource: str = "CPU"
     bound: str = "CPU"
     needs: str = "nothing"
-    relieves: bool = False
-    unsafe: bool = False
-    explicit: bool = False
     cost: int = 2
-
-    def refusal(self, setting: Setting) -> str | None:  # noqa: ARG002
-        """Binding always works; `one` needs more than one CPU, `shared` does not."""
-        return None
 
     def levels(self, setting: Setting, asked: tuple[str, ...]) -> tuple[Level, ...]:
         """``one`` is left out by itself where the command uses no more than one anyway."""

@@ -4,11 +4,9 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from msgspec import Struct
-
 from iowhy.experiments import groups
 from iowhy.experiments.in_child import enter_group
-from iowhy.experiments.lever import Effect, Level, percent
+from iowhy.experiments.lever import Effect, Level, Lever, percent
 from iowhy.experiments.setting import Setting
 from iowhy.quantities import share
 
@@ -19,7 +17,7 @@ PERIOD_US = 10_000
 _LEAST_US = 1000
 
 
-class CpuQuota(Struct, frozen=True):
+class CpuQuota(Lever, frozen=True):
     """A level of 0.5 leaves half a CPU for each CPU in use at once.
 
     What is limited is the rate while it runs, not its total: a command that mostly waits stays
@@ -30,9 +28,6 @@ class CpuQuota(Struct, frozen=True):
     resource: str = "CPU"
     bound: str = "CPU"
     needs: str = "root, or a delegated control group with the cpu controller"
-    relieves: bool = False
-    unsafe: bool = False
-    explicit: bool = False
     cost: int = 1
 
     def refusal(self, setting: Setting) -> str | None:  # noqa: ARG002

@@ -4,18 +4,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from msgspec import Struct
-
 from iowhy.experiments import copies
 from iowhy.experiments.cache import available_bytes, files_below
-from iowhy.experiments.lever import Effect, Level
+from iowhy.experiments.lever import Effect, Level, Lever
 from iowhy.experiments.setting import Setting
 from iowhy.recordings.allocated import allocated_bytes
 
 _MEMORY = Path("/dev/shm")
 
 
-class FastDevice(Struct, frozen=True):
+class FastDevice(Lever, frozen=True):
     """The command runs on a copy in memory; the original is not touched in these trials."""
 
     name: str = "fast-device"
@@ -23,9 +21,7 @@ class FastDevice(Struct, frozen=True):
     bound: str = "disk"
     needs: str = "memory for a copy of the work directory"
     relieves: bool = True
-    unsafe: bool = False
-    explicit: bool = False
-    cost: int = 3
+    only: Level | None = Level("in memory", "memory", None, "having its files in memory")
 
     def refusal(self, setting: Setting) -> str | None:
         """The copy must fit well, and the original must not be in memory already."""
@@ -35,10 +31,6 @@ class FastDevice(Struct, frozen=True):
         if wanted > free * 0.4:
             return f"the work directory's {wanted >> 20} MiB are too much for {free >> 20} MiB free"
         return copies.refusal(setting, _MEMORY)
-
-    def levels(self, setting: Setting, asked: tuple[str, ...]) -> tuple[Level, ...]:  # noqa: ARG002
-        """Only one."""
-        return (Level("in memory", "memory", None, "having its files in memory"),)
 
     @contextmanager
     def apply(self, level: Level, setting: Setting) -> Iterator[Effect]:  # noqa: ARG002

@@ -7,12 +7,10 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from msgspec import Struct
-
 from iowhy.errors import Problem
 from iowhy.experiments import contend
 from iowhy.experiments.device import open_direct
-from iowhy.experiments.lever import Effect, Level, percent
+from iowhy.experiments.lever import Effect, Level, Lever, percent
 from iowhy.experiments.setting import Setting
 from iowhy.quantities import share
 from iowhy.undo import MARK_VARIABLE
@@ -20,7 +18,7 @@ from iowhy.undo import MARK_VARIABLE
 _FILE_BYTES = 64 << 20
 
 
-class IoContention(Struct, frozen=True):
+class IoContention(Lever, frozen=True):
     """A level of 0.3 writes at 30 % of the rate that the device showed at its best.
 
     What the writer reached is measured in every trial and is what counts: a device under the command's
@@ -31,10 +29,6 @@ class IoContention(Struct, frozen=True):
     resource: str = "the disk"
     bound: str = "disk"
     needs: str = "a work directory on a block device with direct I/O"
-    relieves: bool = False
-    unsafe: bool = False
-    explicit: bool = False
-    cost: int = 3
 
     def refusal(self, setting: Setting) -> str | None:
         """Memory filesystems have no device to contend for."""

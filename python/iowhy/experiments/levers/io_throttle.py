@@ -5,13 +5,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from msgspec import Struct
-
 from iowhy.errors import Problem
 from iowhy.experiments import groups
 from iowhy.experiments.device import Best, Device
 from iowhy.experiments.in_child import enter_group
-from iowhy.experiments.lever import Effect, Level, percent
+from iowhy.experiments.lever import Effect, Level, Lever, percent
 from iowhy.experiments.setting import Setting
 from iowhy.quantities import share
 
@@ -22,7 +20,7 @@ _MATERIAL = 0.05
 """A device that is needed for less of the run than this does not bind it, burst or not."""
 
 
-class IoThrottle(Struct, frozen=True):
+class IoThrottle(Lever, frozen=True):
     """A level of 0.5 allows half the bytes and half the requests per second of the device's best.
 
     The kernel lets a burst pass at full speed. What counts is therefore how much longer the command's own bytes
@@ -36,10 +34,6 @@ class IoThrottle(Struct, frozen=True):
     resource: str = "the disk"
     bound: str = "disk"
     needs: str = "root and the io (v2) or blkio (v1) controller"
-    relieves: bool = False
-    unsafe: bool = False
-    explicit: bool = False
-    cost: int = 3
 
     def refusal(self, setting: Setting) -> str | None:
         """Needs a device and a group that can limit it."""

@@ -3,11 +3,9 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from msgspec import Struct
-
 from iowhy.experiments import groups
 from iowhy.experiments.in_child import enter_group
-from iowhy.experiments.lever import Effect, Level
+from iowhy.experiments.lever import Effect, Level, Lever
 from iowhy.experiments.setting import Setting
 
 #: What limits a device's bytes and requests: one line for each device (cgroup-v2.rst, blkio-controller.rst).
@@ -17,7 +15,7 @@ _KNOBS = {
 }  # fmt: skip
 
 
-class IoUnlimited(Struct, frozen=True):
+class IoUnlimited(Lever, frozen=True):
     """The command enters a group at the top of the hierarchy, which has no limits, for its trials.
 
     Under version 2 that takes the group's other limits away too. What lies above a container's own top stays.
@@ -28,9 +26,7 @@ class IoUnlimited(Struct, frozen=True):
     bound: str = "limit"
     needs: str = "root, and a control group around the command that limits its I/O"
     relieves: bool = True
-    unsafe: bool = False
-    explicit: bool = False
-    cost: int = 3
+    only: Level | None = Level("no limit", "none", None, "taking the I/O limit away")
 
     def refusal(self, setting: Setting) -> str | None:
         """Needs a limit around us on the device, and the rights to leave its group."""
@@ -44,10 +40,6 @@ class IoUnlimited(Struct, frozen=True):
         if not any(_limits(text, number) for text in groups.around("io", _KNOBS[found.version])):
             return groups.no_limit(f"I/O on {device.name}")
         return None
-
-    def levels(self, setting: Setting, asked: tuple[str, ...]) -> tuple[Level, ...]:  # noqa: ARG002
-        """Only one."""
-        return (Level("no limit", "none", None, "taking the I/O limit away"),)
 
     @contextmanager
     def apply(self, level: Level, setting: Setting) -> Iterator[Effect]:  # noqa: ARG002

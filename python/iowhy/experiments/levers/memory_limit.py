@@ -3,13 +3,11 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from msgspec import Struct
-
 from iowhy import units
 from iowhy.experiments import groups
 from iowhy.experiments.condition import LevelFailed
 from iowhy.experiments.in_child import enter_group
-from iowhy.experiments.lever import CannotAct, Effect, Level, percent
+from iowhy.experiments.lever import CannotAct, Effect, Level, Lever, percent
 from iowhy.experiments.setting import Setting
 from iowhy.quantities import positive_size_bytes, share
 
@@ -19,16 +17,13 @@ _ROOM_FOR_HEAP = 1.25
 _HELD = 0.5
 
 
-class MemoryLimit(Struct, frozen=True):
+class MemoryLimit(Lever, frozen=True):
     """A level of 0.5 allows half of the most that the command and its page cache held without a limit."""
 
     name: str = "memory-limit"
     resource: str = "memory"
     bound: str = "memory"
     needs: str = "root, or a delegated control group with the memory controller"
-    relieves: bool = False
-    unsafe: bool = False
-    explicit: bool = False
     cost: int = 2
 
     def refusal(self, setting: Setting) -> str | None:

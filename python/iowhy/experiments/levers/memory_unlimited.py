@@ -3,13 +3,11 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from msgspec import Struct
-
 from iowhy import units
 from iowhy.experiments import groups
 from iowhy.experiments.condition import LevelFailed
 from iowhy.experiments.in_child import enter_group
-from iowhy.experiments.lever import Effect, Level
+from iowhy.experiments.lever import Effect, Level, Lever
 from iowhy.experiments.setting import Setting
 
 #: What limits memory: a number of bytes, or `max` (cgroup-v2.rst); version 1 has a very large number for none.
@@ -19,7 +17,7 @@ _NONE = 1 << 60
 _USED = 0.5
 
 
-class MemoryUnlimited(Struct, frozen=True):
+class MemoryUnlimited(Lever, frozen=True):
     """The command enters a group at the top of the hierarchy, which has no limits, for its trials.
 
     Under version 2 that takes the group's other limits away too. What lies above a container's own top stays.
@@ -30,9 +28,8 @@ class MemoryUnlimited(Struct, frozen=True):
     bound: str = "memory"
     needs: str = "root, and a control group around the command that limits its memory"
     relieves: bool = True
-    unsafe: bool = False
-    explicit: bool = False
     cost: int = 2
+    only: Level | None = Level("no limit", "none", None, "taking the memory limit away")
 
     def refusal(self, setting: Setting) -> str | None:
         """Needs a limit around us that is not the top's own, the rights to leave its group, and an empty cache."""
@@ -44,10 +41,6 @@ class MemoryUnlimited(Struct, frozen=True):
         if setting.base_cache not in ("cold", "cold-machine"):
             return "pages that a trial without the limit leaves in memory would serve the others: add --cache cold"
         return None
-
-    def levels(self, setting: Setting, asked: tuple[str, ...]) -> tuple[Level, ...]:  # noqa: ARG002
-        """Only one."""
-        return (Level("no limit", "none", None, "taking the memory limit away"),)
 
     @contextmanager
     def apply(self, level: Level, setting: Setting) -> Iterator[Effect]:  # noqa: ARG002

@@ -4,17 +4,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from msgspec import Struct
-
 from iowhy.errors import Problem
 from iowhy.experiments.command import Place, run
 from iowhy.experiments.device import mount_of
-from iowhy.experiments.lever import Effect, Level
+from iowhy.experiments.lever import Effect, Level, Lever
 from iowhy.experiments.setting import Setting
 from iowhy.undo import MARKER_FILE, opposite_option
 
 
-class MountOption(Struct, frozen=True):
+class MountOption(Lever, frozen=True):
     """Levels are options, as in mount-option=nobarrier. Never on a filesystem that is not ours.
 
     A filesystem is ours when a directory above its mount point carries the marker file of the lab.
@@ -25,9 +23,7 @@ class MountOption(Struct, frozen=True):
     bound: str = "mount-option"
     needs: str = "root and a work directory on a filesystem of iowhy lab"
     relieves: bool = True
-    unsafe: bool = False
     explicit: bool = True
-    cost: int = 3
 
     def refusal(self, setting: Setting) -> str | None:
         """Not one of ours: no."""

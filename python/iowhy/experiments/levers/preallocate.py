@@ -4,18 +4,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from msgspec import Struct
-
 from iowhy.errors import Problem
 from iowhy.experiments import copies
 from iowhy.experiments.cache import files_below
 from iowhy.experiments.condition import LevelFailed
 from iowhy.experiments.device import device_of
-from iowhy.experiments.lever import CannotAct, Effect, Level
+from iowhy.experiments.lever import CannotAct, Effect, Level, Lever
 from iowhy.experiments.setting import Setting
 
 
-class Preallocate(Struct, frozen=True):
+class Preallocate(Lever, frozen=True):
     """The command runs on a copy of the work directory whose files lie in one piece.
 
     A level is a directory for the copy, on another filesystem where its own is full or has free space in
@@ -27,9 +25,6 @@ class Preallocate(Struct, frozen=True):
     bound: str = "layout"
     needs: str = "room for a copy beside the work directory, or in the directory that it is given"
     relieves: bool = True
-    unsafe: bool = False
-    explicit: bool = False
-    cost: int = 3
 
     def refusal(self, setting: Setting) -> str | None:
         """Files in memory have no layout that costs time."""

@@ -3,16 +3,14 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from msgspec import Struct
-
 from iowhy.errors import Problem
 from iowhy.experiments import copies
 from iowhy.experiments.in_child import ignore_syncs, sync_filter_refusal
-from iowhy.experiments.lever import Effect, Level
+from iowhy.experiments.lever import Effect, Level, Lever
 from iowhy.experiments.setting import Setting
 
 
-class SyncFree(Struct, frozen=True):
+class SyncFree(Lever, frozen=True):
     """What fsync, fdatasync, msync, sync_file_range, sync and syncfs cost.
 
     Nothing that the command writes is safe against a power cut, so it needs --allow-unsafe and never
@@ -25,8 +23,7 @@ class SyncFree(Struct, frozen=True):
     needs: str = "--allow-unsafe, seccomp filters, room for a copy beside the work directory"
     relieves: bool = True
     unsafe: bool = True
-    explicit: bool = False
-    cost: int = 3
+    only: Level | None = Level("no syncing", "off", None, "leaving out all syncing")
 
     def refusal(self, setting: Setting) -> str | None:
         """Never without leave; and the copy must lie on the same filesystem."""
@@ -36,10 +33,6 @@ class SyncFree(Struct, frozen=True):
         if parent is None:
             return f"no room for a copy on the filesystem of {setting.directory}"
         return sync_filter_refusal() or copies.refusal(setting, parent)
-
-    def levels(self, setting: Setting, asked: tuple[str, ...]) -> tuple[Level, ...]:  # noqa: ARG002
-        """Only one."""
-        return (Level("no syncing", "off", None, "leaving out all syncing"),)
 
     @contextmanager
     def apply(self, level: Level, setting: Setting) -> Iterator[Effect]:  # noqa: ARG002

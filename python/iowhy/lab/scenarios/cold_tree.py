@@ -3,7 +3,7 @@
 import random
 from pathlib import Path
 
-from iowhy.lab.scenario import CPU, Plan, Scenario, Variant
+from iowhy.lab.scenario import FINE, Plan, Scenario, Variant
 from iowhy.lab.stage import Stage
 
 #: Directories of the tree and files in each: the inodes of some thousand files lie in more blocks
@@ -41,12 +41,7 @@ SCENARIO = Scenario(
             lambda s: _walk(s, cold=True),
             ("metadata-cold",),
         ),
-        Variant(
-            "warm",
-            "all cached",
-            lambda s: _walk(s, cold=False),
-            ("healthy", "not-io", *CPU),
-        ),
+        Variant("warm", "all cached", lambda s: _walk(s, cold=False), FINE),
     ),
     devices=("hdd",),
     remedy=r"in memory between runs",

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from iowhy.lab import shell
-from iowhy.lab.scenario import CPU, Plan, Scenario, Variant
+from iowhy.lab.scenario import FINE, Plan, Scenario, Variant
 from iowhy.lab.stage import Stage
 
 _MIB = 96
-_FINE = ("healthy", "not-io", *CPU)
+_FINE = FINE
 
 
 def _lower_file(stage: Stage) -> Path:

@@ -1,6 +1,6 @@
 """An ext4 that writes data to its journal first (data=journal): all of them are written twice."""
 
-from iowhy.lab.scenario import CPU, Plan, Scenario, Variant
+from iowhy.lab.scenario import FINE, Plan, Scenario, Variant
 from iowhy.lab.stage import Stage
 
 _MIB = 160
@@ -23,7 +23,7 @@ SCENARIOS = (
                 "ordered",
                 "data=ordered",
                 lambda s: _copy(s, "ordered"),
-                ("device-saturated", "healthy", "not-io", *CPU),
+                ("device-saturated", *FINE),
             ),
         ),
         devices=("hdd",),

@@ -1,6 +1,6 @@
 """dd past the page cache, in small blocks and in large ones."""
 
-from iowhy.lab.scenario import CPU, Plan, Scenario, Variant
+from iowhy.lab.scenario import FINE, Plan, Scenario, Variant
 from iowhy.lab.scenarios._work import make_file
 from iowhy.lab.stage import Stage
 
@@ -17,10 +17,7 @@ SCENARIO = Scenario(
     variants=(
         Variant("small", "4 KiB", lambda s: _read(s, "4K"), ("small-requests",)),
         Variant(
-            "large",
-            "4 MiB",
-            lambda s: _read(s, "4M"),
-            ("device-saturated", "queue-shallow", "healthy", "not-io", *CPU),
+            "large", "4 MiB", lambda s: _read(s, "4M"), ("device-saturated", *FINE, "queue-shallow")
         ),
     ),
     devices=("ssd",),

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from iowhy.lab import shell
-from iowhy.lab.scenario import CPU, Plan, Scenario, Variant
+from iowhy.lab.scenario import FINE, Plan, Scenario, Variant
 from iowhy.lab.scenarios._trees import make_tree
 from iowhy.lab.stage import Stage
 
@@ -50,7 +50,7 @@ SCENARIO = Scenario(
             "unsafe-io",
             "--force-unsafe-io: only its own records are made durable",
             lambda s: _unpack(s, "--force-unsafe-io"),
-            ("healthy", "not-io", "sync-storm", "flush-cost", "journal-entangled", *CPU),
+            (*FINE, "sync-storm", "flush-cost", "journal-entangled"),
         ),
     ),
     devices=("hdd", "flush-slow"),

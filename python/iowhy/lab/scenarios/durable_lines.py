@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from iowhy.lab import shell
-from iowhy.lab.scenario import CPU, Plan, Scenario, Variant
+from iowhy.lab.scenario import FINE, Plan, Scenario, Variant
 from iowhy.lab.stage import Stage
 
 _NODE = """
@@ -41,7 +41,7 @@ while [ $line -le "$1" ]; do
 done
 """
 _LINES = 150
-_QUIET = ("healthy", "not-io", "sync-storm", "flush-cost", "device-slow", *CPU)
+_QUIET = (*FINE, "sync-storm", "flush-cost", "device-slow")
 
 
 def _node(stage: Stage, each: int) -> Plan:

@@ -1,6 +1,6 @@
 """Control: a buffered writer on a filesystem that has hardly more room than it writes."""
 
-from iowhy.lab.scenario import CPU, Plan, Scenario, Variant
+from iowhy.lab.scenario import FINE, Plan, Scenario, Variant
 from iowhy.lab.scenarios._work import work
 from iowhy.lab.stage import Stage
 
@@ -33,7 +33,7 @@ SCENARIO = Scenario(
             "roomy",
             "ten times the room",
             lambda s: _writer(s, max(3200, round(3200 * s.choice.scale))),
-            ("healthy", "not-io", *CPU),
+            FINE,
         ),
     ),
     devices=("hdd",),

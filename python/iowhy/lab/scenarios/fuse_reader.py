@@ -1,6 +1,6 @@
 """Control: a reader of a file on a filesystem that a process serves (FUSE)."""
 
-from iowhy.lab.scenario import CPU, Plan, Scenario, Variant
+from iowhy.lab.scenario import FINE, Plan, Scenario, Variant
 from iowhy.lab.stage import Stage
 
 _MIB = 48
@@ -29,10 +29,7 @@ SCENARIO = Scenario(
             ("fuse-daemon",),
         ),
         Variant(
-            "plain",
-            "the same from a file in memory",
-            lambda s: _read(s, through_fuse=False),
-            ("healthy", "not-io", *CPU),
+            "plain", "the same from a file in memory", lambda s: _read(s, through_fuse=False), FINE
         ),
     ),
     devices=("flush-slow", "ssd", "hdd"),

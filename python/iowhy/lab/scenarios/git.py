@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from iowhy.lab import shell
-from iowhy.lab.scenario import CPU, Plan, Scenario, Variant
+from iowhy.lab.scenario import FINE, Plan, Scenario, Variant
 from iowhy.lab.scenarios._trees import make_tree
 from iowhy.lab.stage import Stage
 
@@ -51,12 +51,7 @@ SCENARIOS = (
         title="git status of a tree that nobody has looked at yet",
         variants=(
             Variant("cold", "nothing cached", lambda s: _status(s, cold=True), ("metadata-cold",)),
-            Variant(
-                "warm",
-                "all cached",
-                lambda s: _status(s, cold=False),
-                ("healthy", "not-io", *CPU),
-            ),
+            Variant("warm", "all cached", lambda s: _status(s, cold=False), FINE),
         ),
         devices=("hdd",),
         remedy=r"in memory between runs",
@@ -71,7 +66,7 @@ SCENARIOS = (
                 "batch",
                 "core.fsyncMethod=batch",
                 lambda s: _add(s, "batch"),
-                ("healthy", "not-io", "sync-storm", "flush-cost", "device-saturated", *CPU),
+                (*FINE, "sync-storm", "flush-cost", "device-saturated"),
             ),
         ),
         devices=("hdd", "flush-slow"),

@@ -1,6 +1,6 @@
 """A small file that is synced again and again beside somebody's bulk write: in the same journal, and in another."""
 
-from iowhy.lab.scenario import CPU, Plan, Scenario, Variant
+from iowhy.lab.scenario import FINE, Plan, Scenario, Variant
 from iowhy.lab.stage import Stage
 
 _MIB = 1 << 20
@@ -34,7 +34,7 @@ SCENARIO = Scenario(
             "own-filesystem",
             "a disk for each",
             lambda s: _log(s, same=False),
-            ("sync-storm", "flush-cost", "not-io", "healthy", *CPU),
+            ("sync-storm", *FINE, "flush-cost"),
         ),
     ),
     devices=("hdd",),

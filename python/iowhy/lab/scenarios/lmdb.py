@@ -4,7 +4,7 @@ import random
 import subprocess
 
 from iowhy.errors import Problem
-from iowhy.lab.scenario import CPU, Plan, Scenario, Variant
+from iowhy.lab.scenario import FINE, Plan, Scenario, Variant
 from iowhy.lab.stage import Stage
 
 _MAP_BYTES = 1 << 30
@@ -38,7 +38,7 @@ SCENARIO = Scenario(
             lambda s: _dump(s, cold=True),
             ("cache-cold", "random-access", "device-saturated"),
         ),
-        Variant("warm", "all cached", lambda s: _dump(s, cold=False), ("healthy", "not-io", *CPU)),
+        Variant("warm", "all cached", lambda s: _dump(s, cold=False), FINE),
     ),
     devices=("hdd",),
     remedy="in memory",

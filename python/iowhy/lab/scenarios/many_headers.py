@@ -6,7 +6,7 @@ a write cache: one that takes all of it at once would put it in order by itself.
 
 from pathlib import Path
 
-from iowhy.lab.scenario import CPU, Plan, Scenario, Variant
+from iowhy.lab.scenario import FINE, Plan, Scenario, Variant
 from iowhy.lab.scenarios._work import make_file
 from iowhy.lab.stage import Stage
 
@@ -53,14 +53,7 @@ SCENARIO = Scenario(
             "one-file",
             "all heads in one file",
             _one_file,
-            (
-                "flush-cost",
-                "sync-storm",
-                "device-saturated",
-                *CPU,
-                "not-io",
-                "healthy",
-            ),
+            ("flush-cost", *FINE, "sync-storm", "device-saturated"),
         ),
     ),
     devices=("hdd",),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from iowhy.errors import Problem
 from iowhy.lab import shell
-from iowhy.lab.scenario import CPU, Plan, Scenario, Variant
+from iowhy.lab.scenario import FINE, Plan, Scenario, Variant
 from iowhy.lab.stage import Stage
 
 #: Without a server's sockets, users and plugins: it reads statements from standard input and ends.
@@ -56,7 +56,7 @@ SCENARIO = Scenario(
             "each-second",
             "innodb_flush_log_at_trx_commit = 2",
             lambda s: _rows(s, 2),
-            (*_STARTS, "healthy", "not-io", "sync-storm", "flush-cost", "device-slow", *CPU),
+            (*_STARTS, *FINE, "sync-storm", "flush-cost", "device-slow"),
         ),
     ),
     devices=("hdd", "flush-slow"),

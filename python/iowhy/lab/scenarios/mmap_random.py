@@ -2,7 +2,7 @@
 
 import sys
 
-from iowhy.lab.scenario import CPU, Plan, Scenario, Variant
+from iowhy.lab.scenario import FINE, Plan, Scenario, Variant
 from iowhy.lab.scenarios._work import make_file
 from iowhy.lab.stage import Stage
 
@@ -41,15 +41,7 @@ SCENARIO = Scenario(
             "random",
             "MADV_RANDOM",
             lambda s: _touch(s, "MADV_RANDOM"),
-            (
-                "cache-cold",
-                "queue-shallow",
-                "random-access",
-                "small-requests",
-                "healthy",
-                "not-io",
-                *CPU,
-            ),
+            ("cache-cold", *FINE, "queue-shallow", "random-access", "small-requests"),
         ),
     ),
     remedy=r"madvise RANDOM",

@@ -3,7 +3,7 @@
 import random
 
 from iowhy.lab import shell
-from iowhy.lab.scenario import CPU, Plan, Scenario, Variant
+from iowhy.lab.scenario import FINE, Plan, Scenario, Variant
 from iowhy.lab.scenarios._work import make_file
 from iowhy.lab.stage import Stage
 
@@ -56,7 +56,7 @@ SCENARIO = Scenario(
             lambda s: _serve(s, cold=True),
             ("random-access", "cache-cold"),
         ),
-        Variant("warm", "all cached", lambda s: _serve(s, cold=False), ("healthy", "not-io", *CPU)),
+        Variant("warm", "all cached", lambda s: _serve(s, cold=False), FINE),
     ),
     devices=("hdd",),
     remedy=r"in memory",

@@ -1,6 +1,6 @@
 """Control: a reader whose disk somebody else keeps busy."""
 
-from iowhy.lab.scenario import CPU, Plan, Scenario, Variant
+from iowhy.lab.scenario import FINE, Plan, Scenario, Variant
 from iowhy.lab.scenarios._work import make_file, work
 from iowhy.lab.stage import Stage
 
@@ -47,7 +47,7 @@ SCENARIO = Scenario(
             lambda s: _reader(s, noisy=False),
             ("random-access", "queue-shallow", "device-slow", "device-saturated"),
             # Alone it takes some 20 ms there, half of which is the program's start.
-            {"ssd": (*CPU, "healthy", "not-io")},
+            {"ssd": FINE},
         ),
     ),
     devices=("hdd", "ssd"),

@@ -1,6 +1,6 @@
 """Records smaller than a block are written over a file that no cache knows, by dd."""
 
-from iowhy.lab.scenario import CPU, Plan, Scenario, Variant
+from iowhy.lab.scenario import FINE, Plan, Scenario, Variant
 from iowhy.lab.stage import Stage
 
 _MIB = 4
@@ -20,7 +20,7 @@ SCENARIOS = (
         title="dd writes over an old file, 512 bytes at a time",
         variants=(
             Variant("part", "512 B", lambda s: _overwrite(s, 512), ("partial-writes",)),
-            Variant("whole", "4 KiB", lambda s: _overwrite(s, 4096), ("healthy", "not-io", *CPU)),
+            Variant("whole", "4 KiB", lambda s: _overwrite(s, 4096), FINE),
         ),
         devices=("hdd",),
         remedy=r"bs=",

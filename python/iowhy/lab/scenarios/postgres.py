@@ -4,7 +4,7 @@ import random
 from pathlib import Path
 
 from iowhy.lab import shell
-from iowhy.lab.scenario import CPU, Plan, Scenario, Variant
+from iowhy.lab.scenario import FINE, Plan, Scenario, Variant
 from iowhy.lab.stage import Stage
 
 #: It refuses to run as root; this user is on every machine.
@@ -21,7 +21,7 @@ _SERVED = (
     '"$0" -D "$2" -w -t 60 -s -l "$2/log" -o "-k $3" start && '
     '"$1" -h "$3" -n -c "$5" -t "$6" -f "$4" postgres; "$0" -D "$2" -s -m immediate stop'
 )
-_QUIET = ("healthy", "not-io", "sync-storm", "flush-cost", "device-slow", *CPU)
+_QUIET = (*FINE, "sync-storm", "flush-cost", "device-slow")
 
 
 def _tool(name: str) -> str:

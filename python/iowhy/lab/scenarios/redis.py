@@ -1,6 +1,6 @@
 """Redis with its append-only file: durable with each write, or each second."""
 
-from iowhy.lab.scenario import CPU, Plan, Scenario, Variant
+from iowhy.lab.scenario import FINE, Plan, Scenario, Variant
 from iowhy.lab.stage import Stage
 
 _SERVED = (
@@ -27,7 +27,7 @@ SCENARIO = Scenario(
             "everysec",
             "appendfsync everysec",
             lambda s: _sets(s, "everysec"),
-            ("healthy", "not-io", "sync-storm", "flush-cost", "device-slow", *CPU),
+            (*FINE, "sync-storm", "flush-cost", "device-slow"),
         ),
     ),
     devices=("hdd", "flush-slow"),

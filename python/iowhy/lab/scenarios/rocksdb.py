@@ -1,6 +1,6 @@
 """RocksDB: writes that are durable each, and not."""
 
-from iowhy.lab.scenario import CPU, Plan, Scenario, Variant
+from iowhy.lab.scenario import FINE, Plan, Scenario, Variant
 from iowhy.lab.stage import Stage
 
 
@@ -22,7 +22,7 @@ SCENARIO = Scenario(
             "buffered",
             "sync=false: what was written last can be lost",
             lambda s: _fill(s, 0),
-            ("healthy", "not-io", "sync-storm", "flush-cost", "device-slow", *CPU),
+            (*FINE, "sync-storm", "flush-cost", "device-slow"),
         ),
     ),
     devices=("hdd", "flush-slow"),

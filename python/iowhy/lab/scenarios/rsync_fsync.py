@@ -1,6 +1,6 @@
 """rsync that makes each file durable, against one that leaves that to the end."""
 
-from iowhy.lab.scenario import CPU, Plan, Scenario, Variant
+from iowhy.lab.scenario import FINE, Plan, Scenario, Variant
 from iowhy.lab.scenarios._trees import make_tree
 from iowhy.lab.stage import Stage
 
@@ -17,12 +17,7 @@ SCENARIO = Scenario(
     title="rsync of small files with an fsync for each",
     variants=(
         Variant("each", "--fsync", lambda s: _copy(s, "--fsync"), ("sync-storm",)),
-        Variant(
-            "none",
-            "left to writeback",
-            lambda s: _copy(s),
-            ("healthy", "not-io", *CPU),
-        ),
+        Variant("none", "left to writeback", lambda s: _copy(s), FINE),
     ),
     devices=("hdd", "flush-slow"),
     remedy=r"--fsync|let losing the last seconds",

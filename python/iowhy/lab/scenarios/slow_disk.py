@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from iowhy.lab.scenario import CPU, Plan, Scenario, Variant
+from iowhy.lab.scenario import FINE, Plan, Scenario, Variant
 from iowhy.lab.scenarios._work import make_file
 from iowhy.lab.stage import Stage
 
@@ -24,7 +24,7 @@ SCENARIO = Scenario(
             "in-time",
             "80 µs an access",
             _read,
-            ("queue-shallow", "device-saturated", "small-requests", "not-io", "healthy", *CPU),
+            ("queue-shallow", *FINE, "device-saturated", "small-requests"),
         ),
     ),
     devices=("ssd",),

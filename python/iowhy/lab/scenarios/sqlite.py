@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from iowhy.lab import shell
-from iowhy.lab.scenario import CPU, Figure, Plan, Scenario, Variant
+from iowhy.lab.scenario import CPU, FINE, Figure, Plan, Scenario, Variant
 from iowhy.lab.stage import Stage
 
 _DISK_MIB = 512
@@ -80,7 +80,7 @@ SCENARIOS = (
                 "batched",
                 "100 rows in a transaction",
                 lambda s: _run(s, 120_000, 100),
-                (*CPU, "not-io", "healthy"),
+                FINE,
                 {"memory": ("sync-storm",)},
             ),
         ),

@@ -1,6 +1,6 @@
 """SQLite with the journal that it uses unless told otherwise, against its write-ahead log."""
 
-from iowhy.lab.scenario import CPU, Plan, Scenario, Variant
+from iowhy.lab.scenario import FINE, Plan, Scenario, Variant
 from iowhy.lab.stage import Stage
 
 
@@ -29,7 +29,7 @@ SCENARIO = Scenario(
             "wal",
             "journal_mode=WAL, synchronous=NORMAL",
             lambda s: _rows(s, "journal_mode=WAL", "synchronous=NORMAL"),
-            ("healthy", "not-io", "sync-storm", "flush-cost", "device-slow", *CPU),
+            (*FINE, "sync-storm", "flush-cost", "device-slow"),
         ),
     ),
     devices=("hdd", "flush-slow"),

@@ -1,6 +1,6 @@
 """Control: a sync of a whole filesystem to which somebody else writes much."""
 
-from iowhy.lab.scenario import CPU, Plan, Scenario, Variant
+from iowhy.lab.scenario import FINE, Plan, Scenario, Variant
 from iowhy.lab.stage import Stage
 
 #: Rewritten over and over, so that as much is dirty whenever the command syncs.
@@ -32,7 +32,7 @@ SCENARIO = Scenario(
             "alone",
             "nobody else writes",
             lambda s: _sync(s, beside_writer=False),
-            ("healthy", "not-io", "sync-storm", "flush-cost", *CPU),
+            (*FINE, "sync-storm", "flush-cost"),
         ),
     ),
     devices=("hdd",),

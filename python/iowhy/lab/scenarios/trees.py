@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from iowhy.lab.scenario import CPU, Plan, Scenario, Variant
+from iowhy.lab.scenario import FINE, Plan, Scenario, Variant
 from iowhy.lab.scenarios._trees import make_tree
 from iowhy.lab.stage import Stage
 
@@ -62,7 +62,7 @@ def _scenario(
                 "warm",
                 "all cached",
                 lambda s: _through(s, files, size_bytes, argv, cold=False),
-                ("healthy", "not-io", *CPU),
+                FINE,
             ),
         ),
         devices=("hdd",),

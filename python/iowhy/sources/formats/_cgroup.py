@@ -27,10 +27,10 @@ def group_of(text: str) -> str | None:
     return inner or "/"
 
 
-def lines(block: Block) -> Iterator[tuple[int, str, str, str]]:
-    """(number, group, line without grep's prefix, line) of each line that is not empty; titles are none."""
+def lines(block: Block, parsed: Parsed) -> Iterator[tuple[int, str, str, str]]:
+    """(number, group, line without grep's prefix, line) of each line that is no title, counted in `parsed`."""
     group = group_of(" ".join(block.command or ())) or UNNAMED
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         text = line.strip()
         if text.startswith("==>"):
             group = group_of(text) or group
@@ -39,13 +39,7 @@ def lines(block: Block) -> Iterator[tuple[int, str, str, str]]:
         assert match is not None
         if match[1]:
             group = group_of(match[1]) or group
-        if text:
-            yield at, group, match[2].strip(), line
-
-
-def titles(block: Block) -> int:
-    """How many lines are titles."""
-    return sum(line.strip().startswith("==>") for line in block.lines)
+        yield at, group, match[2].strip(), line
 
 
 def copies(
@@ -56,13 +50,11 @@ def copies(
     A name that stands in the copy already begins the next one. Lines are counted and rejected in `parsed`.
     """
     found: dict[str, list[dict[str, int]]] = defaultdict(list)
-    parsed.lines_understood = titles(block)
-    for at, group, text, line in lines(block):
+    for at, group, text, line in lines(block, parsed):
         match = counter.fullmatch(text)
         if match is None:
             parsed.reject(at, line)
             continue
-        parsed.lines_understood += 1
         mine = found[group]
         if not mine or match[1] in mine[-1]:
             mine.append({})

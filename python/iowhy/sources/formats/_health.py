@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 
 from iowhy.sources.format import Parsed
-from iowhy.sources.formats._measure import measure
 
 #: Metric → words for a count above zero that speaks of the medium or of its way to the machine.
 SIGNS = {
@@ -26,7 +25,7 @@ _ONE = re.compile(r"(?<=\w)s(?= )")
 def emit(parsed: Parsed, device: str, found: Mapping[str, float]) -> None:
     """The numbers into measurements; those that speak against the disk into a note."""
     for metric, value in found.items():
-        measure(parsed, device, metric, value)
+        parsed.measure(device, metric, value)
     signs = [
         f"{found[metric]:,.0f} {words if found[metric] != 1 else _ONE.sub('', words, count=1)}"
         for metric, words in SIGNS.items()

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
-from iowhy.sources.format import Interval, Parsed
+from iowhy.sources.format import Parsed
 from iowhy.sources.names import Names
 from iowhy.sources.numbers import KIB, MIB, NS_PER_S
 
@@ -130,12 +130,7 @@ def emit(
             parsed.missing.append("iostat -x 1 10")
     dates = [report.wall_ns for report in reports if report.wall_ns is not None]
     dated = bool(load) and len(dates) == len(reports)
-    if interval_ns is None and dated and len(dates) > 1:
-        interval_ns = round((dates[-1] - dates[0]) / (len(dates) - 1)) or None
-    if interval_ns is None:
-        interval_ns = NS_PER_S
-        if load:
-            parsed.note("the interval of iostat is not shown: 1 s is assumed")
+    interval_ns = parsed.length_ns(interval_ns, load, dates if dated else ())
     if dated:
         parsed.clock = "wall"
     seen = list(dict.fromkeys(name for report in reports for name in report.devices))
@@ -146,9 +141,7 @@ def emit(
         start = end - interval_ns
         if report.cpu:
             counters = cpu_counters(report.cpu, interval_ns)
-            parsed.intervals.append(
-                Interval("cpu_samples", {"cpu": -1}, start, interval_ns, counters)
-            )
+            parsed.intervals.add("cpu_samples", {"cpu": -1}, start, interval_ns, counters)
         if not report.has_devices:
             continue
         for name in wholes:
@@ -157,7 +150,7 @@ def emit(
             disk = device_counters(row, interval_ns)
             if disk is not None:
                 key = {"dev": names.disk(name)}
-                parsed.intervals.append(Interval("disk_samples", key, start, interval_ns, disk))
+                parsed.intervals.add("disk_samples", key, start, interval_ns, disk)
             else:
                 _plain(parsed, end, name, row, "")
     apart = any(one.table == "disk_samples" for one in parsed.intervals)
@@ -184,17 +177,7 @@ def _plain(
         "busy_share": row["%util"] / 100 if "%util" in row else None,
     }
     for metric, value in values.items():
-        if value is not None:
-            parsed.add(
-                "measurements",
-                {
-                    "ts_ns": ts_ns,
-                    "tool": "iostat",
-                    "subject": name,
-                    "metric": prefix + metric,
-                    "value": value,
-                },
-            )
+        parsed.measure(name, prefix + metric, value, ts_ns)
 
 
 def _has(row: Mapping[str, float], *names: str) -> bool:

@@ -16,15 +16,12 @@ def copies(
 ) -> list[dict[str, int]]:
     """The numbers of the names in `wanted`, copy by copy; each copy begins with the name `first`."""
     found: list[dict[str, int]] = []
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         text = line.strip()
-        if not text:
-            continue
         match = line_is.fullmatch(text)
         if match is None:
             parsed.reject(at, line)
             continue
-        parsed.lines_understood += 1
         if match[1] == first or not found:
             found.append({})
         if match[1] in wanted:

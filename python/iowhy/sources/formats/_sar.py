@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from iowhy.sources.format import Interval, Parsed
+from iowhy.sources.format import Parsed
 from iowhy.sources.formats._iostat import cpu_counters, device_counters
 from iowhy.sources.names import Names
 from iowhy.sources.numbers import KIB, MIB, NS_PER_S
@@ -66,14 +66,8 @@ class Collected:
         interval = self.end_ns - self.start_ns
         seconds = interval / NS_PER_S
         for cpu, values in self.cpus.items():
-            parsed.intervals.append(
-                Interval(
-                    "cpu_samples",
-                    {"cpu": cpu},
-                    self.start_ns,
-                    interval,
-                    cpu_counters(values, interval),
-                )
+            parsed.intervals.add(
+                "cpu_samples", {"cpu": cpu}, self.start_ns, interval, cpu_counters(values, interval)
             )
         counters = {
             counter: self.machine[column] * unit * seconds
@@ -86,9 +80,7 @@ class Collected:
             if column in self.machine
         }
         if counters or levels:
-            parsed.intervals.append(
-                Interval("vm_samples", {}, self.start_ns, interval, counters, levels)
-            )
+            parsed.intervals.add("vm_samples", {}, self.start_ns, interval, counters, levels)
         memory: dict[str, object] = {
             name: round(self.machine[column] * KIB)
             for column, name in MEMORY.items()
@@ -101,14 +93,12 @@ class Collected:
             parsed.add("memory_samples", {"ts_ns": self.end_ns, **memory})
         for column, (resource, kind) in PRESSURE.items():
             if column in self.machine:
-                parsed.intervals.append(
-                    Interval(
-                        "pressure_samples",
-                        {"scope": "machine", "resource": resource, "kind": kind},
-                        self.start_ns,
-                        interval,
-                        {"total_ns": self.machine[column] / 100 * interval},
-                    )
+                parsed.intervals.add(
+                    "pressure_samples",
+                    {"scope": "machine", "resource": resource, "kind": kind},
+                    self.start_ns,
+                    interval,
+                    {"total_ns": self.machine[column] / 100 * interval},
                 )
         self._disks(parsed, names)
 
@@ -119,10 +109,8 @@ class Collected:
             if apart is None or names is None:
                 self._disk(parsed, disk, values)
             else:
-                parsed.intervals.append(
-                    Interval(
-                        "disk_samples", {"dev": names.disk(disk)}, self.start_ns, interval, apart
-                    )
+                parsed.intervals.add(
+                    "disk_samples", {"dev": names.disk(disk)}, self.start_ns, interval, apart
                 )
 
     def _disk(self, parsed: Parsed, disk: str, values: Mapping[str, float]) -> None:
@@ -137,16 +125,7 @@ class Collected:
         for metric, columns in metrics.items():
             for column, unit in columns:
                 if column in values:
-                    parsed.add(
-                        "measurements",
-                        {
-                            "ts_ns": self.end_ns,
-                            "tool": parsed.tool,
-                            "subject": disk,
-                            "metric": metric,
-                            "value": values[column] * unit,
-                        },
-                    )
+                    parsed.measure(disk, metric, values[column] * unit, self.end_ns)
                     break
 
 

@@ -25,10 +25,8 @@ def screens(
     found: list[list[re.Match[str]]] = []
     times: list[int] = []
     day = Day(None)
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         text = line.strip()
-        if not text:
-            continue
         if every := _EVERY.fullmatch(text):
             interval = int(every[1]) * NS_PER_S or None
         elif titles(text):
@@ -40,12 +38,4 @@ def screens(
             times += [] if timed is None else [timed[0]]
         elif "etaching" not in text:
             parsed.reject(at, line)
-            continue
-        parsed.lines_understood += 1
-    if interval is None and len(times) > 1:
-        interval = round((times[-1] - times[0]) / (len(times) - 1)) or None
-    if interval is None:
-        interval = NS_PER_S
-        if found:
-            parsed.note(f"the interval of {parsed.tool} is not shown: 1 s is assumed")
-    return found, interval
+    return found, parsed.length_ns(interval, found, times)

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from iowhy.sources.format import Parsed
-from iowhy.sources.formats._measure import measure
 from iowhy.sources.tracing.stacks import OTHER, reason
 
 #: How many are named in the note.
@@ -40,7 +39,7 @@ def emit(parsed: Parsed, sleepers: Sequence[Sleeper], since: str = "") -> None:
     if not sleepers:
         return
     for why, count in Counter(one.reason() or "unknown" for one in sleepers).items():
-        measure(parsed, why, "uninterruptible_threads", float(count))
+        parsed.measure(why, "uninterruptible_threads", float(count))
     named = ", ".join(one.named() for one in sleepers[:NAMED])
     more = f" and {len(sleepers) - NAMED:,} more" if len(sleepers) > NAMED else ""
     threads = "thread is" if len(sleepers) == 1 else "threads are"

@@ -119,10 +119,8 @@ def rows(block: Block, parsed: Parsed) -> list[Row]:
     found: list[tuple[int, int, list[str], list[str]]] = []
     averages: list[tuple[int, list[str]]] = []
     times: set[int] = set()
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         words = line.split()
-        if not words:
-            continue
         if (head := banner(line)) is not None:
             apply(parsed, head)
             day = Day(head.midnight_ns)
@@ -130,11 +128,9 @@ def rows(block: Block, parsed: Parsed) -> list[Row]:
             continue
         if words[0] == "#" and len(words) > 2 and words[1] == "Time":
             columns, width = words[2:], len(words) - 2
-            parsed.lines_understood += 1
             continue
         if words[0] in AVERAGE:
             averages.append((at, words[1:]))
-            parsed.lines_understood += 1
             continue
         timed = day.split(line.strip())
         if timed is None and re.fullmatch(r"1\d{9}", words[0]):
@@ -148,15 +144,12 @@ def rows(block: Block, parsed: Parsed) -> list[Row]:
         if not cells or "RESTART" in rest:
             parsed.note("the machine was restarted in between") if cells else None
             columns = []
-            parsed.lines_understood += 1
         elif all(number(cell) is None for cell in cells) and len(cells) > 1:
             columns, width = cells, len(cells)
             times.add(when)
-            parsed.lines_understood += 1
         elif columns and len(cells) >= width:
             found.append((at, when, columns, cells))
             times.add(when)
-            parsed.lines_understood += 1
         else:
             parsed.reject(at, line)
     if not found and averages:
@@ -210,4 +203,3 @@ def stripped(line: str) -> str:
 def apply(parsed: Parsed, found: Banner) -> None:
     """Note the machine of a banner."""
     parsed.host.update(found.host)
-    parsed.lines_understood += 1

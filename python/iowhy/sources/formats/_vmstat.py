@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from iowhy.sources.clock import interval_of
-from iowhy.sources.format import Block, Interval, Parsed
-from iowhy.sources.numbers import NS_PER_S
+from iowhy.sources.format import Block, Parsed
 
 Row = Mapping[str, float]
 
@@ -23,14 +22,11 @@ def load(
     parsed: Parsed, block: Block, rows: Sequence[Row], more: str
 ) -> Iterator[tuple[Row, int, int]]:
     """Each line of load, with its start and length; `more` is the command that gives some."""
-    interval = interval_of(block.command)
     if rows:
         parsed.note("the first line of vmstat is an average since boot, and not taken for load")
     if len(rows) < 2:
         parsed.missing.append(more)
-    elif interval is None:
-        parsed.note("the interval of vmstat is not shown: 1 s is assumed")
-    length = interval or NS_PER_S
+    length = parsed.length_ns(interval_of(block.command), rows[1:])
     for at, row in enumerate(rows[1:]):
         yield row, at * length, length
 
@@ -46,7 +42,7 @@ def emit(
     """One line: CPU shares, processes, free memory, and what is counted in the interval."""
     names = {"user_ns": "us", "system_ns": "sy", "idle_ns": "id", "iowait_ns": "wa"}
     shares = {name: row[column] * interval / 100 for name, column in names.items() if column in row}
-    parsed.intervals.append(Interval("cpu_samples", {"cpu": -1}, start, interval, shares))
+    parsed.intervals.add("cpu_samples", {"cpu": -1}, start, interval, shares)
     levels = {"procs_running": int(row["r"]), "procs_blocked": int(row["b"])}
-    parsed.intervals.append(Interval("vm_samples", {}, start, interval, counters, levels))
+    parsed.intervals.add("vm_samples", {}, start, interval, counters, levels)
     parsed.add("memory_samples", {"ts_ns": start + interval, "free_bytes": round(free_bytes)})

@@ -10,7 +10,8 @@ import re
 from collections.abc import Sequence
 
 from iowhy.sources.clock import interval_of
-from iowhy.sources.format import Block, Claim, Interval, Parsed
+from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.formats._iostat import cpu_counters
 from iowhy.sources.formats.aix_vmstat import configuration
 from iowhy.sources.numbers import KIB, NS_PER_S, number
 
@@ -31,15 +32,12 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
 
 def read(block: Block) -> Parsed:
     """Into cpu_samples and measurements (reads and writes are not counted apart)."""
-    parsed = Parsed(TOOL, units="KiB")
-    parsed.host["os"] = "AIX"
+    parsed = Parsed(TOOL, units="KiB", host={"os": "AIX"})
     reports: list[tuple[dict[str, float], dict[str, dict[str, float]]]] = []
     cpu_columns: list[str] = []
     disk_columns: list[str] = []
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         words = line.split()
-        if not words:
-            continue
         if match := _CONFIGURATION.match(line.strip()):
             configuration(parsed, match)
             continue
@@ -47,51 +45,33 @@ def read(block: Block) -> Parsed:
             cpu_columns = line.split("avg-cpu:")[-1].replace("%", " ").split()
             disk_columns = []
             reports.append(({}, {}))
-            parsed.lines_understood += 1
             continue
         if words[0] == "Disks:":
             disk_columns = line.replace("% tm_act", "tm_act").split()[1:]
             if not cpu_columns or (reports and reports[-1][1]):
                 reports.append(({}, {}))
-            parsed.lines_understood += 1
             continue
         values = [value for word in words if (value := number(word)) is not None]
         if disk_columns and len(values) == len(disk_columns) == len(words) - 1:
             reports[-1][1][words[0]] = dict(zip(disk_columns, values, strict=True))
-            parsed.lines_understood += 1
         elif reports and cpu_columns and len(values) == len(words) == 2 + len(cpu_columns):
             reports[-1][0].update(zip(cpu_columns, values[2:], strict=True))
-            parsed.lines_understood += 1
         else:
             parsed.reject(at, line)
     if reports:
         parsed.note("the first report of iostat is an average since boot, and not taken for load")
     if len(reports) < 2:
         parsed.missing.append("iostat -D 1 10")
-    interval = interval_of(block.command)
-    if interval is None:
-        interval = NS_PER_S
-        if len(reports) > 1:
-            parsed.note("the interval of iostat is not shown: 1 s is assumed")
+    interval = parsed.length_ns(interval_of(block.command), reports[1:])
     for at, (cpu, disks) in enumerate(reports):
         since_boot = at == 0
         start = (at - 1) * interval
         if cpu and not since_boot:
-            _cpu(parsed, cpu, start, interval)
+            counters = cpu_counters(cpu, interval)
+            parsed.intervals.add("cpu_samples", {"cpu": -1}, start, interval, counters)
         for name, row in disks.items():
             _disk(parsed, name, row, None if since_boot else start + interval, interval)
     return parsed
-
-
-def _cpu(parsed: Parsed, cpu: dict[str, float], start: int, interval: int) -> None:
-    percent = interval / 100
-    counters = {
-        "user_ns": cpu.get("user", 0.0) * percent,
-        "system_ns": cpu.get("sys", 0.0) * percent,
-        "idle_ns": cpu.get("idle", 0.0) * percent,
-        "iowait_ns": cpu.get("iowait", 0.0) * percent,
-    }
-    parsed.intervals.append(Interval("cpu_samples", {"cpu": -1}, start, interval, counters))
 
 
 def _disk(
@@ -112,14 +92,4 @@ def _disk(
             if column in row:
                 metrics[metric] = row[column] * KIB / seconds
     for metric, value in metrics.items():
-        if value is not None:
-            parsed.add(
-                "measurements",
-                {
-                    "ts_ns": ts_ns,
-                    "tool": TOOL,
-                    "subject": name,
-                    "metric": metric if ts_ns is not None else f"since_boot_{metric}",
-                    "value": value,
-                },
-            )
+        parsed.measure(name, metric if ts_ns is not None else f"since_boot_{metric}", value, ts_ns)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.formats import _vmstat
-from iowhy.sources.numbers import NS_PER_S, number
+from iowhy.sources.numbers import NS_PER_S, numbers
 
 NAME = "aix-vmstat"
 TOOL = "vmstat"
@@ -34,29 +34,23 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
 
 def read(block: Block) -> Parsed:
     """Into cpu_samples, vm_samples and memory_samples."""
-    parsed = Parsed(TOOL, units="pages of 4 KiB")
-    parsed.host["os"] = "AIX"
+    parsed = Parsed(TOOL, units="pages of 4 KiB", host={"os": "AIX"})
     columns: list[str] = []
     rows: list[dict[str, float]] = []
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         words = line.split()
-        if not words:
-            continue
         if match := _CONFIGURATION.match(line.strip()):
             configuration(parsed, match)
         elif words[0] == "kthr" or set(line.strip()) <= {"-", " "}:
-            parsed.lines_understood += 1
+            pass
         elif words[:2] == ["r", "b"] and set(words) >= NEEDED:
             columns = _vmstat.distinct(words)
-            parsed.lines_understood += 1
         else:
-            values = [number(word) for word in words]
-            whole = [value for value in values if value is not None]
-            if not columns or len(whole) != len(columns) or len(values) != len(columns):
+            values = numbers(words)
+            if not columns or values is None or len(values) != len(columns):
                 parsed.reject(at, line)
                 continue
-            rows.append(dict(zip(columns, whole, strict=True)))
-            parsed.lines_understood += 1
+            rows.append(dict(zip(columns, values, strict=True)))
     for row, start, interval in _vmstat.load(parsed, block, rows, "vmstat 1 10"):
         seconds = interval / NS_PER_S
         counters = {"context_switches": row["cs"] * seconds}
@@ -72,7 +66,6 @@ def read(block: Block) -> Parsed:
 
 def configuration(parsed: Parsed, match: re.Match[str]) -> None:
     """The line "System configuration: lcpu=… mem=…MB"."""
-    parsed.lines_understood += 1
     parsed.host["cpus"] = int(match[1])
     if match[2]:
         parsed.host["memory_bytes"] = int(match[2]) * 1024**2

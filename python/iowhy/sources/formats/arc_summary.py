@@ -10,7 +10,6 @@ import re
 from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats._measure import measure
 from iowhy.sources.numbers import KIB, number
 
 NAME = "arc-summary"
@@ -58,9 +57,9 @@ def read(block: Block) -> Parsed:
     """Into measurements of "ARC"."""
     parsed = Parsed(TOOL, units="counts since boot; sizes in powers of 1024")
     found: dict[str, float] = {}
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         text = line.strip()
-        if not text or set(text) <= {"-"}:
+        if set(text) <= {"-"}:
             continue
         if match := _KSTAT.fullmatch(text):
             if match[1] in _OF_KSTAT:
@@ -69,10 +68,8 @@ def read(block: Block) -> Parsed:
             _say(found, match[1].lower(), match[2])
         elif not re.match(r"name\s+type|\d+ \d+ 0x|ZFS Subsystem|Linux |FreeBSD ", text):
             parsed.reject(at, line)
-            continue
-        parsed.lines_understood += 1
     for metric, value in found.items():
-        measure(parsed, "ARC", metric, value)
+        parsed.measure("ARC", metric, value)
     _shares(parsed, found)
     if found:
         parsed.partial = "counts since boot, not of one time"
@@ -99,7 +96,7 @@ def _shares(parsed: Parsed, found: dict[str, float]) -> None:
     hits, misses = found.get("hits"), found.get("misses")
     if hits is not None and misses is not None and hits + misses > 0:
         share = misses / (hits + misses)
-        measure(parsed, "ARC", "miss_share", share)
+        parsed.measure("ARC", "miss_share", share)
         parsed.note(f"ZFS' cache (ARC) missed {100 * share:.0f} % of its lookups since boot")
     current, limit = found.get("size_bytes"), found.get("limit_bytes")
     if current is not None and limit and current > 1.1 * limit:

@@ -10,7 +10,6 @@ import re
 from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats._measure import measure
 from iowhy.sources.numbers import NS_PER_S, size
 
 NAME = "arcstat"
@@ -45,9 +44,9 @@ def read(block: Block) -> Parsed:
     parsed = Parsed(TOOL, units="per second; sizes in powers of 1024")
     columns: list[str] = []
     rows: list[tuple[int, dict[str, float]]] = []
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         words = line.split()
-        if not words or words == ["..."]:
+        if words == ["..."]:
             continue
         if words[0] == "time":
             columns = words
@@ -55,8 +54,6 @@ def read(block: Block) -> Parsed:
             rows.append(row)
         else:
             parsed.reject(at, line)
-            continue
-        parsed.lines_understood += 1
     if not rows:
         return parsed
     if len(rows) == 1:
@@ -96,7 +93,7 @@ def _emit(parsed: Parsed, rows: Sequence[tuple[int, dict[str, float]]]) -> None:
             metric = _COUNTS.get(name) or _SIZES[name]
             if metric == "available_bytes" and value < 0:
                 metric, value = "lacking_bytes", -value
-            measure(parsed, "ARC", metric, value, ts_ns)
+            parsed.measure("ARC", metric, value, ts_ns)
     reads = sum(values.get("read", 0.0) for _, values in rows)
     misses = sum(values.get("miss", 0.0) for _, values in rows)
     if (
@@ -104,7 +101,7 @@ def _emit(parsed: Parsed, rows: Sequence[tuple[int, dict[str, float]]]) -> None:
         and misses <= reads
         and all("read" in values and "miss" in values for _, values in rows)
     ):
-        measure(parsed, "ARC", "miss_share", misses / reads)
+        parsed.measure("ARC", "miss_share", misses / reads)
         parsed.note(
             f"ZFS' cache (ARC) misses {100 * (misses / reads):.0f} % of its lookups in these rows"
         )

@@ -14,7 +14,6 @@ from msgspec import Struct, field
 
 from iowhy.sources.clock import wall_ns
 from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats._measure import measure
 from iowhy.sources.formats._sar import Collected
 from iowhy.sources.numbers import KIB, MIB, NS_PER_S, size
 
@@ -60,10 +59,8 @@ def read(block: Block) -> Parsed:
     """Into cpu_samples, vm_samples, memory_samples, pressure_samples, disk_samples; processes into measurements."""
     parsed = Parsed(TOOL, units="percent of one CPU, added up; MBr/s of 1024 * 1024 bytes")
     screens: list[_Screen] = []
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         text = line.strip()
-        if not text:
-            continue
         if head := _HEAD.fullmatch(text):
             screens.append(_head(parsed, head))
         elif "|" in text and re.match(r"(?:CPU|CPL|MEM|PAG|PSI|DSK|LVM) ", text):
@@ -76,8 +73,6 @@ def read(block: Block) -> Parsed:
             screens[-1].processes.append((int(found[1]), float(found[2]), found[3].split()[0]))
         elif not _OTHERS.match(text) and not re.match(r"\s*PID\s", line):
             parsed.reject(at, line)
-            continue
-        parsed.lines_understood += 1
     _emit(parsed, screens, block)
     return parsed
 
@@ -140,7 +135,7 @@ def _emit(parsed: Parsed, screens: Sequence[_Screen], block: Block) -> None:
         for pid, share, comm in screen.processes:
             block.names.thread(pid, pid, comm)
             if share:
-                measure(parsed, f"{comm} ({pid})", "cpu_share", share / 100, end)
+                parsed.measure(f"{comm} ({pid})", "cpu_share", share / 100, end)
 
 
 def _line(

@@ -43,10 +43,8 @@ def read(block: Block) -> Parsed:
     if block.lines and _ROW.fullmatch(block.lines[0].strip()):
         titles = _TITLES
         parsed.note("biosnoop's title is missing: its usual columns are assumed")
-    for n, line in enumerate(block.lines, block.first_line):
+    for n, line in parsed.lines(block):
         words = line.split()
-        if not words:
-            continue
         if words[0].startswith("TIME"):
             titles = [re.sub(r"\(.*\)", "", word) for word in words]
             if _NEEDED - set(titles):
@@ -54,10 +52,8 @@ def read(block: Block) -> Parsed:
                 parsed.reject(n, line)
                 continue
             unit = 1e6 if "(ms)" in words[0] else 1e9
-            parsed.lines_understood += 1
         elif titles and (row := _row(titles, words, unit, block)) is not None:
             parsed.add("block_requests", row)
-            parsed.lines_understood += 1
         else:
             parsed.reject(n, line)
     if parsed.tables:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Interval, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats._screens import HEAD, screens
 from iowhy.sources.names import dev_number
 from iowhy.sources.numbers import KIB
@@ -17,6 +17,9 @@ from iowhy.sources.numbers import KIB
 NAME = "biotop"
 TOOL = "biotop"
 HINT = r"^\s*PID\s+COMM\s+D\s+MAJ\s+MIN\s+DISK|" + HEAD
+SURE = 0.95
+BEGINS = "Tracing"
+NEAR = (r"^(?=.*MAJ)(?=.*DISK)", 5)
 
 _ROW = re.compile(
     r"\s*(\d{1,9})\s+(\S.*?)?\s+([RWFDN?])\s+(\d{1,5})\s+(\d{1,7})\s+(\S+)\s+(\d{1,15})\s+(\d{1,15}(?:\.\d+)?)\s+"
@@ -26,16 +29,9 @@ _ROW = re.compile(
 ROWS = 20
 
 
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The titles; the first line where they follow."""
-    titled = any("MAJ" in line and "DISK" in line for line in lines[at : at + 5])
-    return Claim(0.95, again="Tracing" not in lines[at]) if titled else None
-
-
 def read(block: Block) -> Parsed:
     """Into disk_samples and process_io; devices by their numbers."""
-    parsed = Parsed(TOOL, units="Kbytes of 1024 bytes, milliseconds")
-    parsed.host["os"] = "Linux"
+    parsed = Parsed(TOOL, units="Kbytes of 1024 bytes, milliseconds", host={"os": "Linux"})
     found, interval = screens(block, parsed, lambda text: text.split()[0] == "PID", _ROW)
     if any(len(screen) >= ROWS for screen in found):
         parsed.partial = f"only the {ROWS} largest rows of each interval"
@@ -77,6 +73,6 @@ def _emit(
             of[bytes_] += moved
             of[f"{kind}_ns"] += count * float(row[9]) * 1e6
     for dev, counters in disks.items():
-        parsed.intervals.append(Interval("disk_samples", {"dev": dev}, start, interval, counters))
+        parsed.intervals.add("disk_samples", {"dev": dev}, start, interval, counters)
     for pid, counters in processes.items():
-        parsed.intervals.append(Interval("process_io", {"tgid": pid}, start, interval, counters))
+        parsed.intervals.add("process_io", {"tgid": pid}, start, interval, counters)

@@ -47,14 +47,10 @@ def read(block: Block) -> Parsed:
     parsed = Parsed(TOOL, units="as the maps' names say")
     title = ""
     name, key = "", ""
-    for n, line in enumerate(block.lines, block.first_line):
+    for n, line in parsed.lines(block):
         text = line.strip()
-        if not text:
-            continue
-        parsed.lines_understood += 1
         if match := _BUCKET.fullmatch(text):
             if not _bucket(parsed, match, name, key, title):
-                parsed.lines_understood -= 1
                 parsed.reject(n, line)
         elif match := _MAP.fullmatch(text):
             name, key = match[1], match[2] or ""
@@ -65,7 +61,6 @@ def read(block: Block) -> Parsed:
         ):
             title = text if text.startswith("Tracing ") else title
         else:
-            parsed.lines_understood -= 1
             parsed.reject(n, line)
     return parsed
 
@@ -129,8 +124,6 @@ def _numbers(parsed: Parsed, subject: str, text: str, n: int, line: str) -> None
     elif re.fullmatch(r"-?\d{1,19}", text):
         found = {"value": text}
     else:
-        parsed.lines_understood -= 1
         parsed.reject(n, line)
     for metric, value in found.items():
-        row = {"tool": TOOL, "subject": subject or "@", "metric": metric, "value": float(value)}
-        parsed.add("measurements", row)
+        parsed.measure(subject or "@", metric, float(value))

@@ -7,15 +7,14 @@ D2C the device's part; shares of the table "Device Overhead" are of Q2C.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats._measure import measure
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import number
 
 NAME = "btt"
 TOOL = "btt"
 HINT = r"^=+ (?:All Devices|Per Device|Per Process) =+|^\s*(?:ALL|Q2Q|D2C)\s+(?:MIN\s+AVG\s+MAX\s+N\b|[\d.]+\s+[\d.]+\s+[\d.]+\s+\d+)"
+BEGINS = "=="
 
 _SECTION = re.compile(r"=+ (.{1,60}?) =+")
 _STAGE = re.compile(
@@ -24,19 +23,12 @@ _STAGE = re.compile(
 _TITLES = re.compile(r"\s*(?:ALL|\S+)\s+(?:MIN\s+AVG\s+MAX\s+N|\|.*)\s*|[-| ]+")
 
 
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """A section's title, or the first rows of "All Devices"."""
-    return Claim(0.9, again=not lines[at].startswith("==")) if lines[at].strip() else None
-
-
 def read(block: Block) -> Parsed:
     """Into measurements of "all": mean, least, longest and number of each step (Q2C, D2C, …)."""
     parsed = Parsed(TOOL, units="seconds")
     section = "All Devices"
     means: dict[str, float] = {}
-    for at, line in enumerate(block.lines, block.first_line):
-        if not line.strip():
-            continue
+    for at, line in parsed.lines(block):
         if match := _SECTION.match(line.strip()):
             section = match[1]
         elif (match := _STAGE.fullmatch(line)) and section == "All Devices":
@@ -45,14 +37,12 @@ def read(block: Block) -> Parsed:
             if mean is not None and step not in means:
                 means[step] = mean
                 for name, value in (("mean", mean), ("min", least), ("max", longest)):
-                    measure(
-                        parsed, "all", f"{step}_{name}_ns", None if value is None else value * 1e9
+                    parsed.measure(
+                        "all", f"{step}_{name}_ns", None if value is None else value * 1e9
                     )
-                measure(parsed, "all", f"{step}_count", float(match[5]))
+                parsed.measure("all", f"{step}_count", float(match[5]))
         elif section == "All Devices" and not _TITLES.fullmatch(line):
             parsed.reject(at, line)
-            continue
-        parsed.lines_understood += 1
     _share(parsed, means)
     return parsed
 
@@ -60,7 +50,7 @@ def read(block: Block) -> Parsed:
 def _share(parsed: Parsed, means: dict[str, float]) -> None:
     whole, device = means.get("q2c"), means.get("d2c")
     if whole and device is not None and device <= whole:
-        measure(parsed, "all", "d2c_share", device / whole)
+        parsed.measure("all", "d2c_share", device / whole)
         parsed.note(
             f"of the {whole * 1e3:,.3g} ms that a request takes on average, {100 * (device / whole):.0f} % are the device's (D2C); "
             "the rest passes before it gets it"

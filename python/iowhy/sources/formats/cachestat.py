@@ -10,21 +10,16 @@ import re
 from collections.abc import Sequence
 
 from iowhy.sources.clock import interval_of
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats._sysstat import Day
 from iowhy.sources.numbers import MIB, NS_PER_S, number
 
 NAME = "cachestat"
 TOOL = "cachestat"
 HINT = r"^Counting cache functions|^\s*(?:TIME\s+)?(?:TOTAL\s+)?(?:HITS\s+MISSES|MISSES\s+HITS)\s+DIRTIES\b"
+BEGINS = "Counting"
 
 _EVERY = re.compile(r"Output every (\d{1,6}(?:\.\d{1,9})?) seconds")
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The column names (cachetop's have a process before), or perf-tools' title."""
-    title = lines[at].startswith("Counting cache functions")
-    return Claim(0.9, again=not title)
 
 
 def read(block: Block) -> Parsed:
@@ -35,11 +30,8 @@ def read(block: Block) -> Parsed:
     columns: list[str] = []
     rows: list[tuple[int | None, dict[str, float]]] = []
     day = Day(None)
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         words = line.split()
-        if not words:
-            continue
-        parsed.lines_understood += 1
         if match := _EVERY.search(line):
             interval = round(float(match[1]) * NS_PER_S) or NS_PER_S
             shown = True
@@ -51,7 +43,6 @@ def read(block: Block) -> Parsed:
             timed = day.split(line.strip()) if columns[0] == "TIME" else None
             rows.append((timed[0] if timed else None, row))
         else:
-            parsed.lines_understood -= 1
             parsed.reject(at, line)
     times = [when for when, _ in rows if when is not None]
     if not shown and len(times) > 1:

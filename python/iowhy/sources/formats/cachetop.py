@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from iowhy.sources.clock import interval_of
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats._sysstat import Day
 from iowhy.sources.numbers import MIB, NS_PER_S, number
 
 NAME = "cachetop"
 TOOL = "cachetop"
 HINT = r"^\d\d:\d\d:\d\d Buffers MB:|^\s*PID\s+UID\s+CMD\s+HITS\s+MISSES"
+SURE = 0.95
 
 _SUMMARY = re.compile(
     r"(?P<time>\d\d:\d\d:\d\d) Buffers MB: (?P<buffers>\d+) / Cached MB: (?P<cached>\d+)\b.*"
@@ -25,12 +25,6 @@ _ROW = re.compile(
 DEFAULT_NS = 5 * NS_PER_S
 
 
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The summary line or the column names."""
-    del lines, at
-    return Claim(0.95, again=True)
-
-
 def read(block: Block) -> Parsed:
     """Into page_cache (per process) and memory_samples."""
     parsed = Parsed(TOOL, units="pages; memory in MiB")
@@ -41,11 +35,8 @@ def read(block: Block) -> Parsed:
     times: list[int] = []
     rows: list[tuple[int, re.Match[str]]] = []
     memory: list[tuple[int, re.Match[str]]] = []
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         text = line.strip()
-        if not text:
-            continue
-        parsed.lines_understood += 1
         if match := _SUMMARY.fullmatch(text):
             timed = day.split(match["time"])
             if timed is not None:
@@ -58,7 +49,6 @@ def read(block: Block) -> Parsed:
         elif match := _ROW.fullmatch(line):
             rows.append((max(index, 0), match))
         else:
-            parsed.lines_understood -= 1
             parsed.reject(at, line)
     if interval is None and len(times) > 1 and times[-1] > times[0]:
         interval = round((times[-1] - times[0]) / (len(times) - 1))

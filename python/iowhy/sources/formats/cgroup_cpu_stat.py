@@ -9,22 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed, Snapshot
+from iowhy.sources.format import Block, Parsed, Snapshot
 from iowhy.sources.formats import _cgroup
-from iowhy.sources.formats._measure import measure
 
 NAME = "cgroup-cpu-stat"
 TOOL = "cat cpu.stat"
 HINT = r"^(?:/\S*cpu\.stat:)?(?:usage_usec|nr_periods|nr_throttled) \d+$|^==> \S*/cpu\.stat"
+BEGINS = "(?!.*(?:usage_usec|nr_))"
 
 _LINE = re.compile(r"([a-z_.]{3,40}) (\d{1,19})")
 US = 1_000
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """Its first line, or the name above it."""
-    again = re.search(r"usage_usec|nr_", lines[at]) is not None
-    return Claim(0.9, again=again)
 
 
 def read(block: Block) -> Parsed:
@@ -50,10 +44,10 @@ def _emit(parsed: Parsed, group: str, found: Sequence[dict[str, int]]) -> None:
     if held_ns is None:
         held_ns = grown("throttled_time")
     used = grown("usage_usec")
-    measure(parsed, group, "cpu_ns", None if used is None else float(used * US))
-    measure(parsed, group, "throttled_ns", None if held_ns is None else float(held_ns))
+    parsed.measure(group, "cpu_ns", None if used is None else float(used * US))
+    parsed.measure(group, "throttled_ns", None if held_ns is None else float(held_ns))
     if periods and throttled is not None and 0 <= throttled <= periods:
-        measure(parsed, group, "throttled_periods_share", throttled / periods)
+        parsed.measure(group, "throttled_periods_share", throttled / periods)
         parsed.note(
             f"{group}: the CPU quota was used up in {throttled:,} of {periods:,} periods"
             f" ({100 * (throttled / periods):.1f} %){since}"

@@ -10,13 +10,13 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats import _cgroup
-from iowhy.sources.formats._measure import measure
 
 NAME = "cgroup-io-stat"
 TOOL = "cat io.stat"
 HINT = r"^(?:/\S*io\.stat:)?\d{1,4}:\d{1,7} rbytes=\d+|^==> \S*/io\.stat"
+BEGINS = "==>"
 
 _LINE = re.compile(r"(\d{1,4}:\d{1,7})((?: [a-z._]{2,20}=[\d.]{1,20})+)")
 _METRICS = {
@@ -29,26 +29,17 @@ _METRICS = {
 }
 
 
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """A device's line, or the name above it."""
-    return Claim(0.9, again="rbytes=" in lines[at])
-
-
 def read(block: Block) -> Parsed:
     """Into measurements, subject "GROUP DEVICE": what was added between the first copy and the last, or since it began."""
     parsed = Parsed(TOOL, units="bytes, requests")
-    parsed.lines_understood = _cgroup.titles(block)
     copies: dict[str, list[dict[str, float]]] = defaultdict(list)
-    for at, group, text, line in _cgroup.lines(block):
+    for at, group, text, line in _cgroup.lines(block, parsed):
         match = _LINE.fullmatch(text)
         if match is None:
             # A device without requests of the group's has its numbers alone.
-            if re.fullmatch(r"\d{1,4}:\d{1,7}", text):
-                parsed.lines_understood += 1
-            else:
+            if not re.fullmatch(r"\d{1,4}:\d{1,7}", text):
                 parsed.reject(at, line)
             continue
-        parsed.lines_understood += 1
         values = dict(part.split("=", 1) for part in match[2].split())
         copies[f"{group} {match[1]}"].append(
             {_METRICS[k]: float(v) for k, v in values.items() if k in _METRICS and v.isdigit()}
@@ -70,7 +61,7 @@ def _emit(parsed: Parsed, subject: str, found: Sequence[dict[str, float]]) -> No
         parsed.note(f"{subject}: counters ran backwards: the copies are not in order")
         return
     for metric, value in grown.items():
-        measure(parsed, subject, metric, value)
+        parsed.measure(subject, metric, value)
     for count, size in (("reads", "read_bytes"), ("writes", "written_bytes")):
         if grown.get(count) and size in grown:
-            measure(parsed, subject, f"{size}_per_request", grown[size] / grown[count])
+            parsed.measure(subject, f"{size}_per_request", grown[size] / grown[count])

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed, Snapshot
 from iowhy.sources.formats import _cgroup
-from iowhy.sources.formats._measure import measure
 
 NAME = "cgroup-memory-stat"
 TOOL = "cat memory.stat"
@@ -56,11 +55,11 @@ def _emit(parsed: Parsed, group: str, found: Sequence[dict[str, int]]) -> None:
     last = found[-1]
     for name, metric in _NOW.items():
         if name in last:
-            measure(parsed, group, metric, float(last[name]))
+            parsed.measure(group, metric, float(last[name]))
     for name, metric in _SINCE.items():
         if name in last:
             before = found[0].get(name, 0) if len(found) > 1 else 0
-            measure(parsed, group, metric, float(last[name] - before))
+            parsed.measure(group, metric, float(last[name] - before))
     cached = last.get("file", last.get("cache"))
     limit = last.get("hierarchical_memory_limit")
     row: dict[str, object] = {"ts_ns": 0, "path": group, "cached_bytes": cached}

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from iowhy.sources.clock import interval_of
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats._sar import Collected
 from iowhy.sources.formats._sysstat import Day
 from iowhy.sources.numbers import KIB, NS_PER_S, number, size
@@ -21,65 +21,26 @@ HINT = (
     r"^#\s*<-+CPU|^waiting for \d+ second sample|^#\s*(?:Date\s+)?(?:Time\s+)?cpu sys inter|^### RECORD|^#<-+(?:CPU|Disks)"
     r"|^# (?:DISK|CPU) (?:STATISTICS|SUMMARY)"
 )
+BEGINS = "waiting"
 
 _RECORD = re.compile(r"### RECORD\s+\d+ >>> (\S+) <<< \((1\d{9})(\.\d{1,9})?\)")
 _SECTION = re.compile(r"# ([A-Z][A-Z /]+?)(?:\s\(.*\))?\s*")
 _BRIEF_MEMORY = {"Free": "kbmemfree", "Buff": "kbbuffers", "Cach": "kbcached", "Slab": "kbslab"}
 _STATES = {"User": "user", "Nice": "nice", "Sys": "system", "Wait": "iowait", "IRQ": "irq", "Irq": "irq", "Soft": "soft",
            "Steal": "steal", "Idle": "idle"}  # fmt: skip
+# fmt: off
 #: Columns of one disk in order: reads, writes, averages (versions 3 and 4; the latter has waits for each direction).
-_DISK_OLD = (
-    "Name",
-    "rkB/s",
-    "rrqm/s",
-    "r/s",
-    "",
-    "wkB/s",
-    "wrqm/s",
-    "w/s",
-    "",
-    "",
-    "",
-    "await",
-    "",
-    "%util",
-)
-_DISK = (
-    "Name",
-    "rkB/s",
-    "rrqm/s",
-    "r/s",
-    "",
-    "r_await",
-    "wkB/s",
-    "wrqm/s",
-    "w/s",
-    "",
-    "w_await",
-    "",
-    "",
-    "",
-    "",
-    "%util",
-)
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """Its titles; the line that it waits with."""
-    return Claim(0.9, again=not lines[at].startswith("waiting"))
+_DISK_OLD = ("Name", "rkB/s", "rrqm/s", "r/s", "", "wkB/s", "wrqm/s", "w/s", "", "", "", "await", "", "%util")
+_DISK = ("Name", "rkB/s", "rrqm/s", "r/s", "", "r_await", "wkB/s", "wrqm/s", "w/s", "", "w_await", "", "", "", "", "%util")
+# fmt: on
 
 
 def read(block: Block) -> Parsed:
     """Into cpu_samples, vm_samples, memory_samples and disk_samples."""
-    parsed = Parsed(TOOL, units="KB are 1024 bytes; percent of all CPUs")
-    parsed.host["os"] = "Linux"
+    parsed = Parsed(TOOL, units="KB are 1024 bytes; percent of all CPUs", host={"os": "Linux"})
     reader = _Reader(parsed, interval_of(block.command))
-    for at, line in enumerate(block.lines, block.first_line):
-        if not line.strip():
-            continue
-        if reader.line(line.strip()):
-            parsed.lines_understood += 1
-        else:
+    for at, line in parsed.lines(block):
+        if not reader.line(line.strip()):
             parsed.reject(at, line)
     reader.emit(block)
     return parsed
@@ -182,13 +143,9 @@ class _Reader:
         """All instants, each with the interval before it."""
         parsed, rows = self._parsed, self._rows
         times = [when for when, _ in rows if when is not None]
-        interval = self._interval
-        if interval is None and len(times) == len(rows) > 1:
-            interval = round((times[-1] - times[0]) / (len(times) - 1)) or None
-        if interval is None:
-            interval = NS_PER_S
-            parsed.note("the interval of collectl is not shown: 1 s is assumed") if rows else None
-        dated = parsed.clock == "wall" and len(times) == len(rows)
+        all_timed = len(times) == len(rows)
+        interval = parsed.length_ns(self._interval, rows, times if all_timed else ())
+        dated = parsed.clock == "wall" and all_timed
         parsed.clock = "wall" if dated else "own"
         for at, (when, now) in enumerate(rows):
             end = when if dated and when is not None else (at + 1) * interval

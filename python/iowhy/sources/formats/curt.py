@@ -9,7 +9,6 @@ import re
 from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats._measure import measure
 from iowhy.sources.numbers import number
 
 NAME = "curt"
@@ -44,15 +43,13 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
 
 def read(block: Block) -> Parsed:
     """Into measurements: subject is the call (or a category of CPU time)."""
-    parsed = Parsed(TOOL, units="ms")
-    parsed.host["os"] = "AIX"
+    parsed = Parsed(TOOL, units="ms", host={"os": "AIX"})
     section = ""
     elapsed = False
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         text = line.strip()
-        if not text or set(text) <= {"-", "=", " "}:
+        if set(text) <= {"-", "=", " "}:
             continue
-        parsed.lines_understood += 1
         if text.endswith(("Summary", "Summary (SCDISK)")):
             section = text
             elapsed = False
@@ -62,17 +59,13 @@ def read(block: Block) -> Parsed:
             pass
         elif section == "System Calls Summary" and (match := _CALL.fullmatch(text)):
             if not _call(parsed, match, elapsed):
-                parsed.lines_understood -= 1
                 parsed.reject(at, line)
         elif section == "System Summary" and (match := _SUMMARY.fullmatch(text)):
             subject = match["name"].lower()
-            measure(parsed, subject, "cpu_total_ns", float(match["total"]) * MS)
+            parsed.measure(subject, "cpu_total_ns", float(match["total"]) * MS)
             if match["share"]:
-                measure(parsed, subject, "cpu_share", float(match["share"]) / 100)
-        elif _HEADER_LINE.fullmatch(text):
-            pass
-        else:
-            parsed.lines_understood -= 1
+                parsed.measure(subject, "cpu_share", float(match["share"]) / 100)
+        elif not _HEADER_LINE.fullmatch(text):
             parsed.reject(at, line)
     rows = parsed.tables.get("measurements", [])
     assert isinstance(rows, list)
@@ -88,11 +81,11 @@ def _call(parsed: Parsed, match: re.Match[str], elapsed: bool) -> bool:
         return False
     values = [cell for cell in cells if cell is not None]
     name = match["name"]
-    measure(parsed, name, "calls", values[0])
-    measure(parsed, name, "cpu_total_ns", values[1] * MS)
+    parsed.measure(name, "calls", values[0])
+    parsed.measure(name, "cpu_total_ns", values[1] * MS)
     for metric, value in zip(_COLUMNS, values[3:6], strict=True):
-        measure(parsed, name, metric, value * MS)
+        parsed.measure(name, metric, value * MS)
     if elapsed:
         for metric, value in zip(_ELAPSED, values[6:], strict=True):
-            measure(parsed, name, metric, value * MS)
+            parsed.measure(name, metric, value * MS)
     return True

@@ -14,7 +14,6 @@ from typing import Any
 
 from iowhy.errors import Problem
 from iowhy.sources.format import Parsed, Progress
-from iowhy.sources.formats._measure import measure
 from iowhy.sources.names import Names
 from iowhy.sources.numbers import NS_PER_S
 
@@ -122,15 +121,15 @@ def _module(parsed: Parsed, report: Any, module: str) -> dict[str, float]:
         parsed.note(f"Darshan ran out of memory for {module} records: some files are not counted")
     totals = {str(metric): float(value) for metric, value in per_file.sum(min_count=1).items()}
     for metric, value in totals.items():
-        measure(parsed, module, metric, value)
-    measure(parsed, module, "files", float(len(per_file)))
+        parsed.measure(module, metric, value)
+    parsed.measure(module, "files", float(len(per_file)))
     times = [name for name in _TIMES if name in per_file.columns]
     per_file["weight"] = per_file[times].sum(axis=1)
     heavy = per_file.sort_values("weight", ascending=False, kind="stable").head(FILES_LISTED)
     for identity, row in heavy.drop(columns="weight").iterrows():
         path = report.name_records.get(identity, str(identity))
         for metric, value in row.items():
-            measure(parsed, f"{module} {path}", str(metric), float(value))
+            parsed.measure(f"{module} {path}", str(metric), float(value))
     if len(per_file) > FILES_LISTED:
         parsed.note(
             f"{module}: {len(per_file):,} files; the {FILES_LISTED} with the most time are listed one by one"
@@ -141,8 +140,8 @@ def _module(parsed: Parsed, report: Any, module: str) -> dict[str, float]:
 def _job(parsed: Parsed, job: dict[str, Any], totals: dict[str, dict[str, float]]) -> None:
     """The job's size, and the time of its calls as a share of it."""
     processes, run_s = float(job["nprocs"]), float(job["run_time"])
-    measure(parsed, "job", "processes", processes)
-    measure(parsed, "job", "run_s", run_s)
+    parsed.measure("job", "processes", processes)
+    parsed.measure("job", "run_s", run_s)
     # POSIX is what the layers above it come down to; jobs without it used stdio alone.
     module = "POSIX" if totals.get("POSIX") else "STDIO"
     values = totals.get(module)

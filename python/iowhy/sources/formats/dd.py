@@ -10,7 +10,6 @@ import re
 from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats._measure import measure
 from iowhy.sources.numbers import number
 
 NAME = "dd"
@@ -35,10 +34,8 @@ def read(block: Block) -> Parsed:
     runs = 0
     counted = any(_RECORDS.fullmatch(line.strip()) for line in block.lines)
     blocks: int | None = None
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         text = line.strip()
-        if not text:
-            continue
         if match := _RECORDS.fullmatch(text):
             if match[3] == "out":
                 blocks = int(match[1])
@@ -48,20 +45,17 @@ def read(block: Block) -> Parsed:
                 parsed.reject(at, line)
                 continue
             if counted and blocks is None:
-                parsed.lines_understood += 1  # status=progress: the result comes below
                 continue
             runs += 1
             size = float(match[1])
             subject = "dd" if runs == 1 else f"dd #{runs}"
-            measure(parsed, subject, "bytes_per_s", size / seconds)
-            measure(parsed, subject, "elapsed_s", seconds)
+            parsed.measure(subject, "bytes_per_s", size / seconds)
+            parsed.measure(subject, "elapsed_s", seconds)
             if blocks:
-                measure(parsed, subject, "block_bytes", size / blocks)
+                parsed.measure(subject, "block_bytes", size / blocks)
             blocks = None
         else:
             parsed.reject(at, line)
-            continue
-        parsed.lines_understood += 1
     if runs:
         parsed.note(
             "dd's rate is of the page cache unless it syncs (conv=fsync) or goes around it (direct)"

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.formats import _states
-from iowhy.sources.formats._measure import measure
 
 NAME = "dmesg"
 TOOL = "dmesg"
@@ -72,9 +71,7 @@ def read(block: Block) -> Parsed:
     events: Counter[tuple[str, str]] = Counter()
     tasks: list[tuple[str, int, list[str]]] = []
     in_stack = False
-    for at, line in enumerate(block.lines, block.first_line):
-        if not line.strip():
-            continue
+    for at, line in parsed.lines(block):
         text = line[_PREFIX.match(line).end() :]  # type: ignore[union-attr]
         if hung := _HUNG.search(text):
             tasks.append((hung[1], int(hung[2]), []))
@@ -88,10 +85,8 @@ def read(block: Block) -> Parsed:
             in_stack = False
         elif not in_stack and not line.startswith(("[", "<")) and not re.search(r"kernel:", line):
             parsed.reject(at, line)
-            continue
-        parsed.lines_understood += 1
     for (name, device), count in sorted(events.items()):
-        measure(parsed, device, name, float(count))
+        parsed.measure(device, name, float(count))
         parsed.note(f"the kernel's log has {count:,} {_WORDS[name]} of {device}")
     # A task that goes on hanging is listed again and again.
     latest = {tid: _states.Sleeper(tid, comm, _waits_in(frames)) for comm, tid, frames in tasks}

@@ -7,15 +7,14 @@ Docker's reference, "docker container stats". CPU % is of one CPU. kB, MB, GB ar
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats._measure import measure
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import number
 
 NAME = "docker-stats"
 TOOL = "docker stats"
-HINT = r"^CONTAINER(?: ID)?\s+(?:NAME\s+)?CPU %\s+MEM USAGE"
+HINT = r"^CONTAINER(?: ID)?\s+(?:NAME\s+)?CPU %\s+MEM USAGE.*MEM %"
+SURE = 0.95
 
 _SIZE = r"([\d.]{1,20}) ?([kKMGTP]?i?B)"
 _ROW = re.compile(
@@ -25,27 +24,18 @@ _ROW = re.compile(
 _POWERS = {"B": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
 
 
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The titles of its columns."""
-    return Claim(0.95, again=True) if "MEM %" in lines[at] else None
-
-
 def read(block: Block) -> Parsed:
     """Into measurements: subject is the container's name. Screens are of a stream: the last one of each counts."""
     parsed = Parsed(TOOL, units="kB, MB, GB of powers of 1000; KiB, MiB, GiB of 1024")
     rows: dict[str, re.Match[str]] = {}
     blocks = False
-    for at, line in enumerate(block.lines, block.first_line):
-        if not line.strip():
-            continue
+    for at, line in parsed.lines(block):
         if line.startswith("CONTAINER"):
             blocks = "BLOCK I/O" in line
         elif match := _ROW.fullmatch(line):
             rows[match[2] or match[1]] = match
         else:
             parsed.reject(at, line)
-            continue
-        parsed.lines_understood += 1
     for name, match in rows.items():
         _emit(parsed, name, match, blocks=blocks)
     if rows:
@@ -56,17 +46,17 @@ def read(block: Block) -> Parsed:
 def _emit(parsed: Parsed, name: str, match: re.Match[str], *, blocks: bool) -> None:
     groups = match.groups()
     cpu = number(groups[2])
-    measure(parsed, name, "container_cpu_share", None if cpu is None else cpu / 100)
+    parsed.measure(name, "container_cpu_share", None if cpu is None else cpu / 100)
     used, limit = _bytes(groups[3], groups[4]), _bytes(groups[5], groups[6])
-    measure(parsed, name, "memory_bytes", used)
-    measure(parsed, name, "memory_limit_bytes", limit)
+    parsed.measure(name, "memory_bytes", used)
+    parsed.measure(name, "memory_limit_bytes", limit)
     if used is not None and limit and used >= 0.95 * limit:
         parsed.note(
             f"{name} uses {100 * (used / limit):.0f} % of its memory limit, page cache not counted"
         )
     if blocks:
-        measure(parsed, name, "since_start_read_bytes", _bytes(groups[12], groups[13]))
-        measure(parsed, name, "since_start_written_bytes", _bytes(groups[14], groups[15]))
+        parsed.measure(name, "since_start_read_bytes", _bytes(groups[12], groups[13]))
+        parsed.measure(name, "since_start_written_bytes", _bytes(groups[14], groups[15]))
 
 
 def _bytes(text: str | None, unit: str | None) -> float | None:

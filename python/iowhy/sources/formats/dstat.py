@@ -14,7 +14,7 @@ from iowhy.sources.clock import interval_of
 from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.formats._sar import Collected
 from iowhy.sources.formats._sysstat import Day
-from iowhy.sources.numbers import KIB, NS_PER_S, size
+from iowhy.sources.numbers import KIB, size
 
 NAME = "dstat"
 TOOL = "dstat"
@@ -181,12 +181,7 @@ def _emit(parsed: Parsed, rows: Sequence[Mapping[_Column, str]], block: Block) -
         for (_, name), cell in row.items()
         if name == "time" and (timed := day.split(cell)) is not None
     ]
-    if interval is None and len(times) == len(rows) > 1:
-        interval = round((times[-1] - times[0]) / (len(times) - 1)) or None
-    if interval is None:
-        interval = NS_PER_S
-        if len(rows) > 1:
-            parsed.note("the interval of dstat is not shown: 1 s is assumed")
+    interval = parsed.length_ns(interval, rows[1:], times if len(times) == len(rows) else ())
     for at, row in enumerate(rows[1:]):
         now = Collected(at * interval, (at + 1) * interval)
         _collect(now, row)

@@ -10,8 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats._measure import measure
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import LARGEST
 
 NAME = "etcd"
@@ -26,20 +25,13 @@ _LE = re.compile(r'\ble="([^"]{1,20})"')
 _PERCENTILES = {"p50": 0.5, "p99": 0.99}
 
 
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """One of etcd's samples, or the comment above them."""
-    return Claim(0.9, again=True) if lines[at].startswith(("etcd_", "#")) else None
-
-
 def read(block: Block) -> Parsed:
     """Into histograms, metric NAME_ns, and measurements: count, mean, bounds of the median and 99th percentile."""
     parsed = Parsed(TOOL, units="seconds; counts since the process began")
     buckets: dict[str, list[tuple[float, float]]] = defaultdict(list)
     totals: dict[str, dict[str, float]] = defaultdict(dict)
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         text = line.strip()
-        if not text:
-            continue
         match = _SAMPLE.fullmatch(text)
         if (
             match is None
@@ -48,7 +40,6 @@ def read(block: Block) -> Parsed:
         ):
             parsed.reject(at, line)
             continue
-        parsed.lines_understood += 1
         if match is None:
             continue
         try:
@@ -59,14 +50,13 @@ def read(block: Block) -> Parsed:
             else:
                 totals[match[1]][match[2]] = value
         except ValueError:
-            parsed.lines_understood -= 1
             parsed.reject(at, line)
     for name, found in buckets.items():
         _histogram(parsed, name, sorted(found))
     for name, of in totals.items():
         if of.get("count") and "sum" in of:
-            measure(parsed, name, "mean_ns", of["sum"] / of["count"] * 1e9)
-            measure(parsed, name, "count", of["count"])
+            parsed.measure(name, "mean_ns", of["sum"] / of["count"] * 1e9)
+            parsed.measure(name, "count", of["count"])
     if buckets:
         parsed.partial = "counts since etcd began, not of one time"
         parsed.missing.append("iostat -x 1 10")
@@ -103,7 +93,7 @@ def _histogram(parsed: Parsed, name: str, buckets: Sequence[tuple[float, float]]
     for label, share in _PERCENTILES.items():
         within = next((bound for bound, upto in buckets if upto >= share * total), None)
         if total and within is not None and within != float("inf"):
-            measure(parsed, name, f"{label}_below_ns", within * 1e9)
+            parsed.measure(name, f"{label}_below_ns", within * 1e9)
     within = next((bound for bound, upto in buckets if upto >= 0.99 * total), None)
     if total and within is not None and within != float("inf"):
         parsed.note(f"{name}: 99 % of {total:,.0f} take less than {within * 1000:,.0f} ms")

@@ -9,23 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats._measure import measure
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import NS_PER_S, number
 
 NAME = "ext4slower"
 TOOL = "ext4slower xfsslower btrfsslower fileslower fsslower"
-HINT = r"^TIME\S*\s+COMM\s+(TID|PID)\s+[TD]\s+BYTES"
+HINT = r"^TIME\S*\s+COMM\s+(TID|PID)\s+[TD]\s+BYTES.*LAT.*FILENAME"
+SURE = 0.97
 
 #: Its first line with a threshold of 0 ms: then all operations are listed.
 _WHOLE = re.compile(r"Tracing \S+ operations\s*(?:\.|$)")
 #: The operation's letter → the call that it most likely was.
 CALLS = {"R": "read", "W": "write", "O": "openat", "S": "fsync", "F": "fsync"}
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The line of titles."""
-    return Claim(0.97, again=True) if "LAT" in lines[at] and "FILENAME" in lines[at] else None
 
 
 def read(block: Block) -> Parsed:
@@ -34,18 +29,14 @@ def read(block: Block) -> Parsed:
     parsed = Parsed(tool, units="KiB, milliseconds")
     titles: list[str] = []
     rows: list[dict[str, object]] = []
-    for n, line in enumerate(block.lines, block.first_line):
+    for n, line in parsed.lines(block):
         words = line.split()
-        if not words:
-            continue
         if words[0].startswith("TIME"):
             titles = [re.sub(r"\(.*\)", "", word) for word in words]
-            parsed.lines_understood += 1
         elif re.match(r"Tracing .*(slower|operations|reads and writes)", line):
-            parsed.lines_understood += 1
+            pass
         elif titles and (row := _row(titles, line, block)) is not None:
             rows.append(row)
-            parsed.lines_understood += 1
         else:
             parsed.reject(n, line)
     first = min((int(str(row["ts_ns"])) for row in rows), default=0)
@@ -67,9 +58,9 @@ def _slow(parsed: Parsed, rows: Sequence[dict[str, object]]) -> None:
     for row in rows:
         durations.setdefault(str(row["name"]), []).append(int(str(row["dur_ns"])))
     for name, times in durations.items():
-        measure(parsed, name, "slow_calls", float(len(times)))
-        measure(parsed, name, "slow_total_ns", float(sum(times)))
-        measure(parsed, name, "slow_max_ns", float(max(times)))
+        parsed.measure(name, "slow_calls", float(len(times)))
+        parsed.measure(name, "slow_total_ns", float(sum(times)))
+        parsed.measure(name, "slow_max_ns", float(max(times)))
         parsed.note(
             f"{len(times):,} {name} calls above the threshold of {parsed.tool} take {sum(times) / 1e6:,.0f} ms, the "
             f"longest {max(times) / 1e6:,.1f} ms: of which time they are a part is not in the text"

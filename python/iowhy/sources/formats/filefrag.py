@@ -52,13 +52,7 @@ def read(block: Block) -> Parsed:
             if pending:
                 extents += _emit(parsed, block, path or match[1], unit, pending, hexadecimal)
             else:
-                row = {
-                    "tool": TOOL,
-                    "subject": match[1],
-                    "metric": "extents",
-                    "value": float(match[2]),
-                }
-                parsed.add("measurements", row)
+                parsed.measure(match[1], "extents", float(match[2]))
                 parsed.missing.append(f"filefrag -v {as_word(match[1])}")
             pending, path = [], ""
         elif not text.strip() or text.startswith(

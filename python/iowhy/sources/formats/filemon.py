@@ -10,7 +10,6 @@ import re
 from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats._measure import measure
 
 NAME = "filemon"
 TOOL = "filemon"
@@ -68,22 +67,21 @@ def read(block: Block) -> Parsed:
     parsed = Parsed(TOOL, units="volumes in blocks of 512 bytes, files in bytes, times in ms")
     parsed.host["os"] = "AIX"
     subject: str | None = None
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         text = line.strip()
-        if not text or set(text) <= {"-", "="}:
+        if set(text) <= {"-", "="}:
             continue
-        parsed.lines_understood += 1
         if match := _SUBJECT.fullmatch(text):
             subject = match[2]
         elif subject is not None and _detail(parsed, subject, text):
             pass
         elif match := _ACTIVE_VOLUME.fullmatch(text):
-            measure(parsed, match[5], "busy_share", float(match[1]))
-            measure(parsed, match[5], "bytes_per_s", float(match[4]) * 1024)
+            parsed.measure(match[5], "busy_share", float(match[1]))
+            parsed.measure(match[5], "bytes_per_s", float(match[4]) * 1024)
         elif match := _ACTIVE_FILE.fullmatch(text):
-            measure(parsed, match[5], "bytes", float(match[1]) * 1024**2)
-            measure(parsed, match[5], "read_count", float(match[3]))
-            measure(parsed, match[5], "write_count", float(match[4]))
+            parsed.measure(match[5], "bytes", float(match[1]) * 1024**2)
+            parsed.measure(match[5], "read_count", float(match[3]))
+            parsed.measure(match[5], "write_count", float(match[4]))
         elif match := _SYSTEM.fullmatch(text):
             parsed.version = match[1]
         elif _DATE.fullmatch(text):
@@ -92,7 +90,6 @@ def read(block: Block) -> Parsed:
             if text.startswith(("Most Active", "Detailed")):
                 subject = None
         else:
-            parsed.lines_understood -= 1
             parsed.reject(at, line)
     _once(parsed)
     return parsed
@@ -100,24 +97,24 @@ def read(block: Block) -> Parsed:
 
 def _detail(parsed: Parsed, subject: str, text: str) -> bool:
     if match := _COUNT.fullmatch(text):
-        measure(parsed, subject, f"{match[1][:-1]}_count", float(match[2]))
-        measure(parsed, subject, f"{match[1][:-1]}_errors", float(match[3]))
+        parsed.measure(subject, f"{match[1][:-1]}_count", float(match[2]))
+        parsed.measure(subject, f"{match[1][:-1]}_errors", float(match[3]))
     elif match := _SIZES.fullmatch(text):
         unit = BLOCK if match[2] == "blks" else 1
         for name, cell in zip(("mean", "min", "max"), match.groups()[2:], strict=True):
-            measure(parsed, subject, f"{match[1]}_{name}_bytes", float(cell) * unit)
+            parsed.measure(subject, f"{match[1]}_{name}_bytes", float(cell) * unit)
     elif match := _TIMES.fullmatch(text):
         for name, cell in zip(("mean", "min", "max"), match.groups()[1:], strict=True):
-            measure(parsed, subject, f"{match[1]}_{name}_ns", float(cell) * MS)
+            parsed.measure(subject, f"{match[1]}_{name}_ns", float(cell) * MS)
     elif match := _SEQUENCES.fullmatch(text):
-        measure(parsed, subject, f"{match[1]}_sequences", float(match[2]))
+        parsed.measure(subject, f"{match[1]}_sequences", float(match[2]))
     elif match := _SEEKS.fullmatch(text):
-        measure(parsed, subject, "seeks", float(match[1]))
-        measure(parsed, subject, "seek_share", float(match[2]) / 100)
+        parsed.measure(subject, "seeks", float(match[1]))
+        parsed.measure(subject, "seek_share", float(match[2]) / 100)
     elif match := _THROUGHPUT.fullmatch(text):
-        measure(parsed, subject, "bytes_per_s", float(match[1]) * 1024)
+        parsed.measure(subject, "bytes_per_s", float(match[1]) * 1024)
     elif match := _UTILISATION.fullmatch(text):
-        measure(parsed, subject, "busy_share", float(match[1]))
+        parsed.measure(subject, "busy_share", float(match[1]))
     else:
         return False
     return True

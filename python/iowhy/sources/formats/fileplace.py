@@ -7,10 +7,8 @@ efficiency and the sequentiality.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed, as_word
-from iowhy.sources.formats._measure import measure
+from iowhy.sources.format import Block, Parsed, as_word
 
 NAME = "fileplace"
 TOOL = "fileplace"
@@ -29,36 +27,27 @@ _EXTENT_ROW = re.compile(r"(?:\d+(?:-\d+)?|unallocated)\s+.*\d+ frags?\b.*")
 _TITLE = re.compile(r"(?:Inode:|Physical (?:Address|blocks)|Logical (?:Extent|Fragment|Block)).*")
 
 
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The file's line, or a summary line alone."""
-    del lines, at
-    return Claim(0.9, again=True)
-
-
 def read(block: Block) -> Parsed:
     """Into measurements: sequentiality and space_efficiency (0..1), extents, fragments."""
-    parsed = Parsed(TOOL, units="shares of 1")
-    parsed.host["os"] = "AIX"
+    parsed = Parsed(TOOL, units="shares of 1", host={"os": "AIX"})
     subject = _NO_NAME
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         text = line.strip()
-        if not text or set(text) <= {"-", " "}:
+        if set(text) <= {"-", " "}:
             continue
-        parsed.lines_understood += 1
         if match := _FILE.fullmatch(text):
             subject = match["path"]
-            measure(parsed, subject, "size_bytes", float(match["size"]))
+            parsed.measure(subject, "size_bytes", float(match["size"]))
         elif match := _SPACE.fullmatch(text):
-            measure(parsed, subject, "fragments", float(match[1]))
-            measure(parsed, subject, "space_efficiency", float(match[3]) / 100)
+            parsed.measure(subject, "fragments", float(match[1]))
+            parsed.measure(subject, "space_efficiency", float(match[3]) / 100)
         elif match := _EXTENTS.fullmatch(text):
-            measure(parsed, subject, "extents", float(match[1]))
-            measure(parsed, subject, "extents_possible", float(match[2]))
-            measure(parsed, subject, "sequentiality", float(match[3]) / 100)
+            parsed.measure(subject, "extents", float(match[1]))
+            parsed.measure(subject, "extents_possible", float(match[2]))
+            parsed.measure(subject, "sequentiality", float(match[3]) / 100)
         elif match := _BLOCKS.fullmatch(text):
-            measure(parsed, subject, "block_bytes", float(match[1]))
+            parsed.measure(subject, "block_bytes", float(match[1]))
         elif not (_EXTENT_ROW.fullmatch(text) or _TITLE.fullmatch(text)):
-            parsed.lines_understood -= 1
             parsed.reject(at, line)
     rows = parsed.tables.get("measurements", [])
     assert isinstance(rows, list)

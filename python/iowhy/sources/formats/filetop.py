@@ -9,24 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Interval, Parsed
-from iowhy.sources.formats._measure import measure
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats._screens import HEAD, screens
 from iowhy.sources.numbers import KIB
 
 NAME = "filetop"
 TOOL = "filetop"
 HINT = r"^\s*[TP]ID\s+COMM\s+READS\s+WRITES\s+R_K[Bb]|" + HEAD
+SURE = 0.95
+BEGINS = "Tracing"
+NEAR = (r"^(?=.*READS)(?=.*WRITES)", 5)
 
 _ROW = re.compile(
     r"\s*(\d{1,9})\s+(\S.*?)\s+(\d{1,15})\s+(\d{1,15})\s+(\d{1,15})\s+(\d{1,15})\s+([RSO?])\s+(\S.*?)\s*"
 )
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The titles; the first line where they follow."""
-    titled = any("READS" in line and "WRITES" in line for line in lines[at : at + 5])
-    return Claim(0.95, again="Tracing" not in lines[at]) if titled else None
 
 
 def read(block: Block) -> Parsed:
@@ -59,14 +55,12 @@ def _emit(
                 "read_call_bytes": read,
                 "write_call_bytes": written,
             }
-            parsed.intervals.append(
-                Interval("process_io", {"tgid": tid}, at * interval, interval, counters)
-            )
+            parsed.intervals.add("process_io", {"tgid": tid}, at * interval, interval, counters)
     for file, sums in files.items():
         for metric, value in zip(
             ("read_calls", "write_calls", "read_call_bytes", "write_call_bytes"), sums, strict=True
         ):
-            measure(parsed, file, metric, value)
+            parsed.measure(file, metric, value)
     if found:
         parsed.note(
             "filetop counts what programs ask for, from the page cache too: no time and no disk is in it"

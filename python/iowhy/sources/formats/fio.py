@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.formats._json import begins_with, items, mapping, real, reals, value_of
-from iowhy.sources.formats._measure import measure
 from iowhy.sources.numbers import KIB
 
 NAME = "fio"
@@ -45,7 +44,7 @@ def read(block: Block) -> Parsed:
         device = disk.get("name")
         util = real(disk.get("util"))
         if isinstance(device, str) and util is not None:
-            measure(parsed, device, "busy_share", min(util / 100, 1.0))
+            parsed.measure(device, "busy_share", min(util / 100, 1.0))
     parsed.units = "KiB/s; latencies in ns (before fio 3.0 in µs)"
     return parsed
 
@@ -56,29 +55,29 @@ def _job(parsed: Parsed, subject: str, job: Mapping[str, object]) -> None:
         numbers = reals(side)
         if not numbers.get("io_bytes", numbers.get("iops", 0.0)):
             continue
-        measure(parsed, subject, f"{name}_iops", numbers.get("iops"))
+        parsed.measure(subject, f"{name}_iops", numbers.get("iops"))
         speed = numbers.get("bw_bytes")
         if speed is None and "bw" in numbers:
             speed = numbers["bw"] * KIB
-        measure(parsed, subject, f"{name}_bytes_per_s", speed)
-        measure(parsed, subject, f"{name}_count", numbers.get("total_ios"))
-        measure(parsed, subject, f"{name}_runtime_ns", _scaled(numbers.get("runtime"), MS))
+        parsed.measure(subject, f"{name}_bytes_per_s", speed)
+        parsed.measure(subject, f"{name}_count", numbers.get("total_ios"))
+        parsed.measure(subject, f"{name}_runtime_ns", _scaled(numbers.get("runtime"), MS))
         for key, short in (("lat", "lat"), ("clat", "clat"), ("slat", "slat")):
             mean, unit = _latency(side, key)
-            measure(parsed, subject, f"{name}_{short}_mean_ns", _scaled(mean.get("mean"), unit))
-            measure(parsed, subject, f"{name}_{short}_max_ns", _scaled(mean.get("max"), unit))
+            parsed.measure(subject, f"{name}_{short}_mean_ns", _scaled(mean.get("mean"), unit))
+            parsed.measure(subject, f"{name}_{short}_max_ns", _scaled(mean.get("max"), unit))
         details, unit = _percentiles(side)
-        measure(parsed, subject, f"{name}_clat_p99_ns", _scaled(details.get("99.000000"), unit))
+        parsed.measure(subject, f"{name}_clat_p99_ns", _scaled(details.get("99.000000"), unit))
     sync = mapping(job.get("sync"))
     mean, unit = _latency(sync, "lat")
     if reals(sync).get("total_ios"):
-        measure(parsed, subject, "sync_count", reals(sync)["total_ios"])
-        measure(parsed, subject, "sync_lat_mean_ns", _scaled(mean.get("mean"), unit))
+        parsed.measure(subject, "sync_count", reals(sync)["total_ios"])
+        parsed.measure(subject, "sync_lat_mean_ns", _scaled(mean.get("mean"), unit))
     numbers = reals(job)
     for key, metric in (("usr_cpu", "cpu_user_share"), ("sys_cpu", "cpu_kernel_share")):
-        measure(parsed, subject, metric, _scaled(numbers.get(key), 0.01))
-    measure(parsed, subject, "context_switches", numbers.get("ctx"))
-    measure(parsed, subject, "error", numbers.get("error"))
+        parsed.measure(subject, metric, _scaled(numbers.get(key), 0.01))
+    parsed.measure(subject, "context_switches", numbers.get("ctx"))
+    parsed.measure(subject, "error", numbers.get("error"))
 
 
 def _latency(side: Mapping[str, object], name: str) -> tuple[dict[str, float], float]:

@@ -10,7 +10,6 @@ import re
 from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats._measure import measure
 from iowhy.sources.numbers import KIB, number, size
 
 NAME = "fio-text"
@@ -54,14 +53,10 @@ def read(block: Block) -> Parsed:
         TOOL, units="latencies in the unit that each line names; KB and KiB are 1024 bytes"
     )
     reader = _Reader(parsed)
-    for at, line in enumerate(block.lines, block.first_line):
-        if not line.strip():
-            continue
+    for at, line in parsed.lines(block):
         if line.startswith("fio-"):
             parsed.version = line.split()[0].removeprefix("fio-")
-        if reader.line(line.rstrip()) or _OTHER.match(line):
-            parsed.lines_understood += 1
-        else:
+        if not (reader.line(line.rstrip()) or _OTHER.match(line)):
             parsed.reject(at, line)
     return parsed
 
@@ -100,7 +95,7 @@ class _Reader:
             if match[4] and int(match[4]):
                 self._add("sync_count", float(match[4]))
         elif match := _DISK.fullmatch(line):
-            measure(self._parsed, match[1], "busy_share", min(float(match[2]) / 100, 1.0))
+            self._parsed.measure(match[1], "busy_share", min(float(match[2]) / 100, 1.0))
         elif self._percentiles is not None and (found := _P99.search(line)):
             name, unit = self._percentiles
             value = _counted(found[1])
@@ -139,7 +134,7 @@ class _Reader:
                 self._add(f"{prefix}_{name}_ns", value * unit)
 
     def _add(self, metric: str, value: float | None) -> None:
-        measure(self._parsed, self._subject, metric, value)
+        self._parsed.measure(self._subject, metric, value)
 
 
 def _counted(text: str) -> float | None:

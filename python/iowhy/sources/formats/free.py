@@ -16,19 +16,7 @@ from iowhy.sources.numbers import KIB, MIB, NS_PER_S, number, size
 NAME = "free"
 TOOL = "free"
 #: First words of its header; the columns keep their order in every language.
-_TOTALS = (
-    "total",
-    "gesamt",
-    "总计",
-    "总量",
-    "總計",
-    "合計",
-    "totale",
-    "totaal",
-    "всего",
-    "razem",
-    "celkem",
-)
+_TOTALS = ("total", "gesamt", "总计", "总量", "總計", "合計", "totale", "totaal", "всего", "razem", "celkem")  # fmt: skip
 HINT = r"^\s*(?:" + "|".join(_TOTALS) + r")\s+\S+\s+\S+"
 _COLUMNS = ("total", "used", "free", "shared", "buff/cache", "available")
 _WIDE = ("total", "used", "free", "shared", "buffers", "cache", "available")
@@ -58,17 +46,14 @@ def read(block: Block) -> Parsed:
     foreign = False
     reading: dict[str, dict[str, str]] = {}
     readings: list[dict[str, dict[str, str]]] = []
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         words = line.split()
-        if not words:
-            continue
         if words[0] in _TOTALS and not any(word[0].isdigit() for word in words):
             english = words[:3] == ["total", "used", "free"]
             columns = words if english else list(_WIDE if len(words) > len(_COLUMNS) else _COLUMNS)
             foreign = not english
             reading = {}
             readings.append(reading)
-            parsed.lines_understood += 1
         elif columns and (match := _ROW.fullmatch(line.strip())):
             cells = match[2].split()
             name = match[1]
@@ -82,10 +67,7 @@ def read(block: Block) -> Parsed:
                 parsed.reject(at, line)
                 continue
             reading[name] = dict(zip(columns, cells, strict=False))
-            parsed.lines_understood += 1
-        elif line.strip().startswith("-/+ buffers/cache:"):
-            parsed.lines_understood += 1
-        else:
+        elif not (line.strip().startswith("-/+ buffers/cache:")):
             parsed.reject(at, line)
     for at, one in enumerate(readings):
         if "Mem" in one:

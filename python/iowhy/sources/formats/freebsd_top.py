@@ -5,21 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Interval, Parsed
+from iowhy.sources.format import Block, Parsed
+from iowhy.sources.formats._iostat import cpu_counters
 from iowhy.sources.numbers import NS_PER_S, number, size
 
 NAME = "freebsd-top"
 TOOL = "top"
-HINT = r"^last pid:\s*\d+"
+HINT = r"^last pid:\s*\d+.*load averages"
+SURE = 0.95
 
 _CPU = re.compile(r"CPU(?: states)?:\s+(.*)")
 _STATE = re.compile(r"(\d+(?:\.\d+)?)%\s+(user|nice|system|interrupt|idle)")
 _AMOUNT = re.compile(r"(\d+[KMGTB]?)\s+(Active|Inact|Laundry|Wired|Cache|Buf|Free|Total|Used)")
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """Its first line."""
-    return Claim(0.95, again=True) if "load averages" in lines[at] else None
 
 
 def read(block: Block) -> Parsed:
@@ -29,33 +26,19 @@ def read(block: Block) -> Parsed:
     interval = 2 * NS_PER_S
     count = -1
     columns: list[str] = []
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         text = line.strip()
-        if not text:
-            continue
-        parsed.lines_understood += 1
         if text.startswith("last pid:"):
             count += 1
             columns = []
         elif match := _CPU.fullmatch(text):
             states = {name: float(value) for value, name in _STATE.findall(match[1])}
             if "idle" in states:
-                percent = interval / 100
+                states["irq"] = states.pop("interrupt", 0.0)
+                counters = cpu_counters(states, interval)
                 parsed.note("FreeBSD counts waiting for I/O as idle: iowait is unknown, not 0")
-                parsed.intervals.append(
-                    Interval(
-                        "cpu_samples",
-                        {"cpu": -1},
-                        count * interval,
-                        interval,
-                        {
-                            "user_ns": (states.get("user", 0.0) + states.get("nice", 0.0))
-                            * percent,
-                            "system_ns": states.get("system", 0.0) * percent,
-                            "idle_ns": states["idle"] * percent,
-                            "irq_ns": states.get("interrupt", 0.0) * percent,
-                        },
-                    )
+                parsed.intervals.add(
+                    "cpu_samples", {"cpu": -1}, count * interval, interval, counters
                 )
         elif text.startswith("Mem:"):
             amounts = {name: size(value) for value, name in _AMOUNT.findall(text)}
@@ -71,10 +54,7 @@ def read(block: Block) -> Parsed:
             pass
         elif text.startswith("PID "):
             columns = text.split()
-        elif columns and _process(parsed, columns, text, (count + 1) * interval, block):
-            pass
-        else:
-            parsed.lines_understood -= 1
+        elif not (columns and _process(parsed, columns, text, (count + 1) * interval, block)):
             parsed.reject(at, line)
     parsed.partial = "one screen of top" if count == 0 and parsed.intervals else None
     return parsed
@@ -91,14 +71,5 @@ def _process(parsed: Parsed, columns: Sequence[str], text: str, ts_ns: int, bloc
         return False
     comm = row[columns[-1]].split()[0]
     block.names.thread(int(words[0]), int(words[0]), comm)
-    parsed.add(
-        "measurements",
-        {
-            "ts_ns": ts_ns,
-            "tool": TOOL,
-            "subject": f"{comm} ({words[0]})",
-            "metric": "cpu_share",
-            "value": share / 100,
-        },
-    )
+    parsed.measure(f"{comm} ({words[0]})", "cpu_share", share / 100, ts_ns)
     return True

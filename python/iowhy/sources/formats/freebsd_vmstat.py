@@ -11,8 +11,7 @@ from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.formats import _vmstat
-from iowhy.sources.formats._measure import measure
-from iowhy.sources.numbers import KIB, NS_PER_S, size
+from iowhy.sources.numbers import KIB, NS_PER_S, numbers, size
 
 NAME = "freebsd-vmstat"
 TOOL = "vmstat"
@@ -32,22 +31,17 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
 
 def read(block: Block) -> Parsed:
     """Into cpu_samples, vm_samples, memory_samples; a disk's operations into measurements."""
-    parsed = Parsed(TOOL, units="memory in KiB, paging in pages of 4 KiB")
-    parsed.host["os"] = "FreeBSD"
+    parsed = Parsed(TOOL, units="memory in KiB, paging in pages of 4 KiB", host={"os": "FreeBSD"})
     columns: list[str] = []
     rows: list[dict[str, float]] = []
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         words = line.split()
-        if not words:
-            continue
         if words[0] == "procs":
-            parsed.lines_understood += 1
+            pass
         elif words[:5] == ["r", "b", "w", "avm", "fre"] and words[-3:] == ["us", "sy", "id"]:
             columns = _vmstat.distinct(words)
-            parsed.lines_understood += 1
         elif (found := _row(columns, words)) is not None:
             rows.append(found)
-            parsed.lines_understood += 1
         else:
             parsed.reject(at, line)
     if len(rows) > 1:
@@ -61,17 +55,17 @@ def read(block: Block) -> Parsed:
         }
         _vmstat.emit(parsed, row, start, interval, counters, row["fre"])
         for disk in _disks(row):
-            measure(parsed, disk, "operations_per_s", row[disk], start + interval)
+            parsed.measure(disk, "operations_per_s", row[disk], start + interval)
     return parsed
 
 
 def _row(columns: Sequence[str], words: Sequence[str]) -> dict[str, float] | None:
     if not columns or len(words) != len(columns):
         return None
-    values = [size(word) for word in words]
-    if any(value is None for value in values):
+    values = numbers(words, size)
+    if values is None:
         return None
-    row = {name: value for name, value in zip(columns, values, strict=True) if value is not None}
+    row = dict(zip(columns, values, strict=True))
     for name, word in zip(columns, words, strict=True):
         if name in {"avm", "fre"} and word[-1].isdigit():
             row[name] *= KIB

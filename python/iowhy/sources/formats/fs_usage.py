@@ -10,7 +10,6 @@ import re
 from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats._measure import measure
 from iowhy.sources.formats._sysstat import Day
 from iowhy.sources.numbers import NS_PER_S
 
@@ -41,15 +40,12 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
 
 def read(block: Block) -> Parsed:
     """Requests into block_requests, calls summed up into syscall_totals."""
-    parsed = Parsed(TOOL, units="seconds, bytes")
-    parsed.host["os"] = "macOS"
+    parsed = Parsed(TOOL, units="seconds, bytes", host={"os": "macOS"})
     day = Day(None)
     totals: dict[tuple[int, str], list[int]] = {}
     last = 0
     first: int | None = None
-    for at, line in enumerate(block.lines, block.first_line):
-        if not line.strip():
-            continue
+    for at, line in parsed.lines(block):
         found = _LINE.fullmatch(line.strip())
         timed = None if found is None else day.split(found["clock"])
         if found is None or timed is None:
@@ -60,7 +56,6 @@ def read(block: Block) -> Parsed:
         first = end - took if first is None else min(first, end - took)
         last = max(last, end)
         _event(parsed, found, end, took, totals, block)
-        parsed.lines_understood += 1
     _emit(parsed, totals, first or 0, last)
     return parsed
 
@@ -114,7 +109,7 @@ def _event(
 def _emit(parsed: Parsed, totals: dict[tuple[int, str], list[int]], first: int, last: int) -> None:
     for (tid, name), (calls, took, longest, computed, errors) in totals.items():
         if name == "THROTTLED":
-            measure(parsed, "all", "throttled_ns", float(took))
+            parsed.measure("all", "throttled_ns", float(took))
             parsed.note(f"macOS held background I/O back {calls:,} times (THROTTLED)")
             continue
         parsed.add(

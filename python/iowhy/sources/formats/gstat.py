@@ -9,13 +9,15 @@ import re
 from collections.abc import Mapping, Sequence
 
 from iowhy.sources.clock import interval_of
-from iowhy.sources.format import Block, Claim, Interval, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats._iostat import device_counters
-from iowhy.sources.numbers import NS_PER_S, number
+from iowhy.sources.numbers import NS_PER_S, numbers
 
 NAME = "gstat"
 TOOL = "gstat"
 HINT = r"^\s*L\(q\)\s+ops/s\s+r/s|^dT: [\d.]+s\s+w: [\d.]+s"
+SURE = 0.95
+NEAR = (r"L\(q\)", 2)
 
 _ELAPSED = re.compile(r"dT:\s*(\d{1,6}\.\d{1,6})s?\s+w:\s*[\d.]+s?.*")
 #: Each rate's own kBps and ms follow it.
@@ -33,22 +35,14 @@ _PART = re.compile(
 )
 
 
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The line above the titles, or the titles."""
-    return Claim(0.95, again=True) if any("L(q)" in line for line in lines[at : at + 2]) else None
-
-
 def read(block: Block) -> Parsed:
     """Into disk_samples, of whole disks."""
-    parsed = Parsed(TOOL, units="KiB per second, times in ms")
-    parsed.host["os"] = "FreeBSD"
+    parsed = Parsed(TOOL, units="KiB per second, times in ms", host={"os": "FreeBSD"})
     columns: list[str] = []
     elapsed = interval_of(block.command)
     screens: list[tuple[int | None, dict[str, dict[str, float]]]] = []
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         words = line.replace("|", " ").split()
-        if not words:
-            continue
         if found := _ELAPSED.fullmatch(line.strip()):
             elapsed = round(float(found[1]) * NS_PER_S) or elapsed
         elif words[0] == "L(q)":
@@ -60,8 +54,6 @@ def read(block: Block) -> Parsed:
             screens[-1][1][words[len(columns) - 1]] = row
         else:
             parsed.reject(at, line)
-            continue
-        parsed.lines_understood += 1
     _emit(parsed, screens, block)
     return parsed
 
@@ -78,10 +70,8 @@ def _columns(words: Sequence[str]) -> list[str]:
 
 
 def _row(columns: Sequence[str], words: Sequence[str]) -> dict[str, float] | None:
-    values = [number(word) for word in words[: len(columns) - 1]]
-    if any(value is None for value in values):
-        return None
-    return {name: value for name, value in zip(columns, values, strict=False) if value is not None}
+    values = numbers(words[: len(columns) - 1])
+    return None if values is None else dict(zip(columns, values, strict=False))
 
 
 def _emit(
@@ -106,7 +96,5 @@ def _emit(
             if counters is not None:
                 key = {"dev": block.names.disk(name)}
                 level = {"in_flight": int(row["L(q)"])}
-                parsed.intervals.append(
-                    Interval("disk_samples", key, start, interval, counters, level)
-                )
+                parsed.intervals.add("disk_samples", key, start, interval, counters, level)
         start += interval

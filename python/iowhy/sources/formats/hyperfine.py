@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.formats._json import begins_with, items, mapping, real, value_of
-from iowhy.sources.formats._measure import measure
 
 NAME = "hyperfine"
 TOOL = "hyperfine"
@@ -32,9 +31,9 @@ def read(block: Block) -> Parsed:
         row = mapping(result)
         subject = str(row.get("command", "command"))[:1000]
         for key, metric in METRICS.items():
-            measure(parsed, subject, metric, real(row.get(key)))
+            parsed.measure(subject, metric, real(row.get(key)))
         for time in items(row.get("times")):
-            measure(parsed, subject, "run_s", real(time))
+            parsed.measure(subject, "run_s", real(time))
         failed = [code for code in items(row.get("exit_codes")) if code not in (0, None)]
         if failed:
             parsed.note(f"{len(failed)} runs of {subject!r} failed")

@@ -7,15 +7,15 @@ began. Pending counts are of the moment.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats._measure import measure
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import number
 
 NAME = "innodb-status"
 TOOL = "InnoDB status"
 HINT = r"^\d\S+ \S+ (?:\S+ )?INNODB MONITOR OUTPUT|^Log sequence number\s+\d|^\d+ pending log (?:flushes|writes),|^Pending flushes \(fsync\)|^Per second averages calculated from the last"
+SURE = 0.95
+BEGINS = ".*MONITOR"
 
 _SECONDS = re.compile(r"Per second averages calculated from the last (\d{1,9}) seconds?")
 #: What a line says → (pattern, metrics of its groups).
@@ -46,11 +46,6 @@ _FLUSHING = re.compile(
 )
 
 
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The head of the report, or a line that only it has."""
-    return Claim(0.95, again="MONITOR" not in lines[at])
-
-
 def read(block: Block) -> Parsed:
     """Into measurements of "InnoDB"; transactions, locks and the like are passed over. The buffer pools' sum counts."""
     parsed = Parsed(TOOL, units="per second; counts; bytes")
@@ -73,7 +68,7 @@ def read(block: Block) -> Parsed:
             _line(found, text)
     for metric, value in found.items():
         if metric not in {"log_sequence_bytes", "checkpoint_bytes"}:
-            measure(parsed, "InnoDB", metric, value / 1000 if metric.endswith("_share") else value)
+            parsed.measure("InnoDB", metric, value / 1000 if metric.endswith("_share") else value)
     _say(parsed, found)
     return parsed
 
@@ -113,5 +108,5 @@ def _say(parsed: Parsed, found: dict[str, float]) -> None:
         parsed.note(f"pending in InnoDB at that moment: {', '.join(signs)}")
     log, checkpoint = found.get("log_sequence_bytes"), found.get("checkpoint_bytes")
     if log is not None and checkpoint is not None and log >= checkpoint:
-        measure(parsed, "InnoDB", "checkpoint_age_bytes", log - checkpoint)
+        parsed.measure("InnoDB", "checkpoint_age_bytes", log - checkpoint)
     parsed.missing.append("strace -f -T -e trace=fsync,fdatasync -p $(pidof mysqld)")

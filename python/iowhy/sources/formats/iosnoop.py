@@ -7,16 +7,17 @@ M metadata, A readahead); a flush's BLOCK is -1 as unsigned.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats._measure import measure
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.names import dev_number
 
 NAME = "iosnoop"
 TOOL = "iosnoop"
 COMMAS_PART = True
 HINT = r"^\s*(?:STARTs\s+)?(?:ENDs\s+)?COMM\s+PID\s+TYPE\s+DEV\s+BLOCK\s+BYTES\s+LATms|^Tracing block I/O\.? ?(?:\.\.)?"
+SURE = 0.96
+BEGINS = "Tracing"
+NEAR = (r"^(?=.*LATms)(?=.*BLOCK)", 3)
 
 _ROW = re.compile(
     r"\s*(?P<times>(?:\d{1,10}\.\d{1,9}\s+){0,2})(?P<comm>\S.*?)\s+(?P<pid>\d{1,9})\s+(?P<type>[A-Z]{1,8})\s+"
@@ -26,35 +27,24 @@ _OPERATIONS = {"R": "read", "W": "write", "F": "flush", "D": "discard"}
 _FLAGS = {"S": "sync", "M": "metadata", "A": "readahead"}
 
 
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The titles; the first line where they follow."""
-    titled = any("LATms" in line and "BLOCK" in line for line in lines[at : at + 3])
-    return Claim(0.96, again="LATms" in lines[at]) if titled else None
-
-
 def read(block: Block) -> Parsed:
     """With a time, into block_requests; without, their sums for each disk and kind into measurements."""
-    parsed = Parsed(TOOL, units="seconds, milliseconds, bytes")
-    parsed.host["os"] = "Linux"
+    parsed = Parsed(TOOL, units="seconds, milliseconds, bytes", host={"os": "Linux"})
     starts = ends = False
     sums: dict[tuple[str, str], list[float]] = {}
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         text = line.strip()
-        if not text:
-            continue
         if "LATms" in text and "BLOCK" in text:
             starts, ends = "STARTs" in text, "ENDs" in text
         elif row := _ROW.fullmatch(line):
             _row(parsed, row, starts, ends, sums, block)
         elif not text.startswith(("Tracing block I/O", "Ending tracing", "^C")):
             parsed.reject(at, line)
-            continue
-        parsed.lines_understood += 1
     for (disk, kind), (count, moved, took, longest) in sums.items():
-        measure(parsed, f"{disk} {kind}", "requests", count)
-        measure(parsed, f"{disk} {kind}", "bytes", moved)
-        measure(parsed, f"{disk} {kind}", "wait_mean_ns", took / count)
-        measure(parsed, f"{disk} {kind}", "wait_max_ns", longest)
+        parsed.measure(f"{disk} {kind}", "requests", count)
+        parsed.measure(f"{disk} {kind}", "bytes", moved)
+        parsed.measure(f"{disk} {kind}", "wait_mean_ns", took / count)
+        parsed.measure(f"{disk} {kind}", "wait_max_ns", longest)
     if sums:
         parsed.note(
             "iosnoop without -s or -t prints no times: how much of the time a disk is busy is not in it"

@@ -12,7 +12,7 @@ from iowhy.sources.clock import interval_of, wall_ns
 from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.formats import _sysstat
 from iowhy.sources.formats._iostat import Report, emit
-from iowhy.sources.numbers import number, size
+from iowhy.sources.numbers import number, numbers, size
 
 NAME = "iostat"
 TOOL = "iostat"
@@ -98,7 +98,6 @@ class _Reader:
         """Whether it is a banner, a date or the header of a section."""
         if found := _sysstat.banner(line):
             _sysstat.apply(self.parsed, found)
-            self.parsed.lines_understood -= 1  # the caller counts it
             self.has_banner = True
             self._state = ""
         elif _CPU.match(line):
@@ -122,7 +121,7 @@ class _Reader:
     def _values(self, words: Sequence[str]) -> bool:
         """Whether it is a row below the header."""
         if self._state == "cpu":
-            values = _values(words)
+            values = numbers(words)
             if not values or len(values) != len(self._columns):
                 return False
             self.reports[-1].cpu = dict(zip(self._columns, values, strict=True))
@@ -152,13 +151,6 @@ class _Reader:
             self._stamp = None
             self.reports.append(last)
         return last
-
-
-def _values(words: Sequence[str]) -> list[float] | None:
-    values = [number(word) for word in words]
-    if any(value is None for value in values):
-        return None
-    return [value for value in values if value is not None]
 
 
 def _row(

@@ -7,11 +7,9 @@ The screens come every second unless -d says otherwise.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from iowhy.sources.clock import interval_of
-from iowhy.sources.format import Block, Claim, Interval, Parsed
-from iowhy.sources.formats._measure import measure
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import KIB, NS_PER_S, number
 
 NAME = "iotop"
@@ -31,33 +29,24 @@ _ROW = re.compile(
 _UNITS = {letter: KIB**power for power, letter in enumerate("BKMGT")}
 
 
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The line of totals, or the columns' titles."""
-    return Claim(0.9, again=True) if "DISK READ" in lines[at] else None
-
-
 def read(block: Block) -> Parsed:
     """Into process_io and measurements."""
     parsed = Parsed(TOOL, units="K/s are KiB per second")
     interval = interval_of(block.command) or NS_PER_S
     screen = -1
-    for at, line in enumerate(block.lines, block.first_line):
-        if not line.strip():
-            continue
+    for at, line in parsed.lines(block):
         if match := _TOTAL.fullmatch(line):
             kind = "actual" if "Total" not in line else "asked"
             screen += kind == "asked" or screen < 0
             end = (screen + 1) * interval
-            measure(parsed, "all", f"{kind}_read_bytes_per_s", _bytes(match[1], match[2]), end)
-            measure(parsed, "all", f"{kind}_written_bytes_per_s", _bytes(match[3], match[4]), end)
+            parsed.measure("all", f"{kind}_read_bytes_per_s", _bytes(match[1], match[2]), end)
+            parsed.measure("all", f"{kind}_written_bytes_per_s", _bytes(match[3], match[4]), end)
         elif re.match(r"\s*(?:TIME\s+)?[TP]ID\s+PRIO", line):
             screen = max(screen, 0)
         elif match := _ROW.fullmatch(line):
             _row(parsed, match, max(screen, 0) * interval, interval, block)
         else:
             parsed.reject(at, line)
-            continue
-        parsed.lines_understood += 1
     parsed.note("the interval of iotop is not shown: 1 s is assumed") if screen >= 0 else None
     return parsed
 
@@ -72,12 +61,12 @@ def _row(parsed: Parsed, match: re.Match[str], start: int, interval: int, block:
         return
     seconds = interval / NS_PER_S
     counters = {"read_bytes": read * seconds, "written_bytes": written * seconds}
-    parsed.intervals.append(Interval("process_io", {"tgid": tid}, start, interval, counters))
+    parsed.intervals.add("process_io", {"tgid": tid}, start, interval, counters)
     shares = [number(cell) for cell in (match[8], match[9]) if cell]
     # The last percentage is the wait for I/O; where two are shown, the first is that for swap.
     if shares and shares[-1] is not None:
         subject = f"{comm} ({tid})"
-        measure(parsed, subject, "io_delay_share", shares[-1] / 100, start + interval)
+        parsed.measure(subject, "io_delay_share", shares[-1] / 100, start + interval)
 
 
 def _bytes(text: str, letter: str) -> float | None:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats._measure import measure
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import KIB
 
 NAME = "iozone"
 TOOL = "iozone"
 HINT = r"^\s*Iozone: Performance Test|^\s*[kK]B\s+reclen\s+\w|^\s*(?:Children see|Parent sees) throughput for|^\s*Command line used: .*iozone"
+SURE = 0.95
+BEGINS = r"\s*Iozone:"
 
 _VERSION = re.compile(r"\s*Version \$Revision: (\S+) \$")
 _THROUGHPUT = re.compile(
@@ -31,11 +32,6 @@ _PROSE = re.compile(
 #: The tests in the order of the columns of -a (iozone's documentation).
 _SECOND = {"random", "bkwd", "record", "stride"}
 _STDIO = {"fwrite", "frewrite", "fread", "freread"}
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """Its title, its column names or a line of throughput mode."""
-    return Claim(0.95, again=not lines[at].lstrip().startswith("Iozone:"))
 
 
 def read(block: Block) -> Parsed:
@@ -66,16 +62,14 @@ def read(block: Block) -> Parsed:
                 # "initial writers" of 1,920 files → "initial writer 1920 x 16384", size in kB.
                 test = match["test"].removesuffix("s")
                 subject = f"{test} {match['count']} x {size}" if size else test
-                measure(parsed, subject, "bytes_per_s", float(match["value"]) * KIB)
+                parsed.measure(subject, "bytes_per_s", float(match["value"]) * KIB)
         elif (
             match := re.fullmatch(r"\s*Each process writes a (\d+) [kK]\w* file in .*", line)
         ) or (match := re.fullmatch(r"\s*File size set to (\d+) [kK]\w*", line)):
             size = match[1]
         elif text.startswith("Contributors:"):
             contributors = True
-        elif _PROSE.fullmatch(line) or contributors or _fact(text):
-            pass
-        else:
+        elif not (_PROSE.fullmatch(line) or contributors or _fact(text)):
             parsed.lines_understood -= 1
             parsed.reject(at, line)
     return parsed
@@ -108,4 +102,4 @@ def _row(parsed: Parsed, columns: Sequence[str], words: Sequence[str], seen: set
         if subject in seen:
             subject = f"{subject} in {words[1]}"
         seen.add(subject)
-        measure(parsed, subject, "bytes_per_s", float(word) * KIB)
+        parsed.measure(subject, "bytes_per_s", float(word) * KIB)

@@ -10,7 +10,6 @@ import re
 from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats._measure import measure
 from iowhy.sources.numbers import number
 
 NAME = "latencytop"
@@ -43,11 +42,10 @@ def read(block: Block) -> Parsed:
     total: float | None = None
     stacks: list[tuple[str, int, int, int]] = []
     raw = False
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         text = line.strip()
-        if not text or set(text) <= {"-", "="}:
+        if set(text) <= {"-", "="}:
             continue
-        parsed.lines_understood += 1
         if text.startswith("Latency Top version"):
             raw = True
             parsed.units = "µs"
@@ -63,26 +61,25 @@ def read(block: Block) -> Parsed:
             total = _ms(match["total"])
             block.names.thread(int(match["pid"]), int(match["pid"]), match["name"])
             # Not "total_ns": the reasons below add up to it.
-            measure(parsed, process, "process_total_ns", total)
+            parsed.measure(process, "process_total_ns", total)
         elif match := _ROW.fullmatch(line):
             cause = match["cause"].strip("[]")
             subject = cause if process is None else f"{process}: {cause}"
             share = number(match["share"])
             share = None if share is None else share / 100
-            measure(parsed, subject, "share", share)
-            measure(parsed, subject, "max_ns", _ms(match["max"]))
+            parsed.measure(subject, "share", share)
+            parsed.measure(subject, "max_ns", _ms(match["max"]))
             if total is not None and share is not None:
-                measure(parsed, subject, "total_ns", total * share)
+                parsed.measure(subject, "total_ns", total * share)
         else:
-            parsed.lines_understood -= 1
             parsed.reject(at, line)
     waited = sum(stack[2] for stack in stacks)
     for frames, count, spent, longest in stacks:
-        measure(parsed, frames, "count", count)
-        measure(parsed, frames, "total_ns", spent * US)
-        measure(parsed, frames, "max_ns", longest * US)
+        parsed.measure(frames, "count", count)
+        parsed.measure(frames, "total_ns", spent * US)
+        parsed.measure(frames, "max_ns", longest * US)
         if waited:
-            measure(parsed, frames, "share", spent / waited)
+            parsed.measure(frames, "share", spent / waited)
     return parsed
 
 

@@ -10,10 +10,9 @@ import re
 from collections.abc import Sequence
 
 from iowhy.sources.clock import interval_of
-from iowhy.sources.format import Block, Claim, Interval, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats._iostat import cpu_counters
-from iowhy.sources.formats._measure import measure
-from iowhy.sources.numbers import KIB, MIB, NS_PER_S, number
+from iowhy.sources.numbers import KIB, MIB, numbers
 
 NAME = "macos-iostat"
 TOOL = "iostat"
@@ -21,12 +20,8 @@ HINT = r"^\s*(?:tty\s+)?(?:[a-z]+\d+\s+)*(?:cpu(?:\s+load average)?|[a-z]+\d+)\s
 
 _NAMES = re.compile(r"\s*(tty\s+)?((?:[a-z]+\d+\s+)*(?:[a-z]+\d+)?)\s*(cpu)?(\s+load average)?\s*")
 _TITLES = re.compile(r"(?:\s|^)KB/t\s+(?:tps|xfrs)\s+MB(?:/s)?(?=\s|$)")
+NEAR = (_TITLES.pattern, 2)
 _CPU = {"us": "user", "ni": "nice", "sy": "system", "in": "irq", "id": "idle"}
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The disks' names with the columns' titles below, or these alone."""
-    return Claim(0.9, again=True) if any(map(_TITLES.search, lines[at : at + 2])) else None
 
 
 def read(block: Block) -> Parsed:
@@ -35,10 +30,8 @@ def read(block: Block) -> Parsed:
     disks: list[str] = []
     columns: list[str] = []
     rows: list[dict[str, dict[str, float]]] = []
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         words = line.split()
-        if not words:
-            continue
         if _TITLES.search(line):
             columns = words
             parsed.host["os"] = "macOS" if "1m" in words else "FreeBSD"
@@ -48,8 +41,6 @@ def read(block: Block) -> Parsed:
             rows.append(row)
         else:
             parsed.reject(at, line)
-            continue
-        parsed.lines_understood += 1
     _emit(parsed, rows, block)
     return parsed
 
@@ -58,8 +49,8 @@ def _row(
     disks: Sequence[str], columns: Sequence[str], words: Sequence[str]
 ) -> dict[str, dict[str, float]] | None:
     """The columns by what they are of: each disk in turn, "cpu", "load"."""
-    values = [number(word) for word in words]
-    if len(values) != len(columns) or any(value is None for value in values):
+    values = numbers(words)
+    if values is None or len(values) != len(columns):
         return None
     found: dict[str, dict[str, float]] = {}
     disk = -1
@@ -69,7 +60,7 @@ def _row(
             of = disks[disk] if 0 <= disk < len(disks) else f"disk {disk}"
         else:
             of = "cpu" if name in _CPU else "rest"
-        found.setdefault(of, {})[name] = value if value is not None else 0.0
+        found.setdefault(of, {})[name] = value
     return found
 
 
@@ -80,26 +71,20 @@ def _emit(parsed: Parsed, rows: Sequence[dict[str, dict[str, float]]], block: Bl
         parsed.missing.append("iostat -w 1 -c 10")
         return
     parsed.note(f"{parsed.host['os']} counts waiting for I/O as idle: iowait is unknown, not 0")
-    interval = interval_of(block.command)
-    if interval is None:
-        interval = NS_PER_S
-        parsed.note("the interval of iostat is not shown: 1 s is assumed")
+    interval = parsed.length_ns(interval_of(block.command), rows)
     for at, row in enumerate(rows[1:]):
         end = (at + 1) * interval
         for of, values in row.items():
             if of == "cpu" and {"us", "sy", "id"} <= values.keys():
                 shares = {_CPU[name]: value for name, value in values.items()}
                 counters = cpu_counters(shares, interval)
-                parsed.intervals.append(
-                    Interval("cpu_samples", {"cpu": -1}, end - interval, interval, counters)
-                )
+                parsed.intervals.add("cpu_samples", {"cpu": -1}, end - interval, interval, counters)
             elif "KB/t" in values:
-                measure(parsed, of, "operations_per_s", values.get("tps", values.get("xfrs")), end)
-                measure(
-                    parsed,
+                parsed.measure(of, "operations_per_s", values.get("tps", values.get("xfrs")), end)
+                parsed.measure(
                     of,
                     "moved_bytes_per_s",
                     values.get("MB/s", 0.0) * MIB if "MB/s" in values else None,
                     end,
                 )
-                measure(parsed, of, "mean_bytes", values["KB/t"] * KIB, end)
+                parsed.measure(of, "mean_bytes", values["KB/t"] * KIB, end)

@@ -7,15 +7,14 @@ one that does not; the speed of a resync is that of one member.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats._measure import measure
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import KIB, number
 
 NAME = "mdstat"
 TOOL = "cat /proc/mdstat"
 HINT = r"^Personalities :|^md\S{1,32} : (?:active|inactive)"
+BEGINS = "Personalities"
 
 _ARRAY = re.compile(r"(md\S{1,32}) : (active|inactive)\b(.*)")
 _MEMBERS = re.compile(r"\[(\d{1,4})/(\d{1,4})\]")
@@ -28,21 +27,13 @@ _OTHER = re.compile(
 )
 
 
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """Its first line, or an array's."""
-    again = not lines[at].startswith("Personalities")
-    return Claim(0.9, again=again)
-
-
 def read(block: Block) -> Parsed:
     """Into measurements: subject is the array."""
     parsed = Parsed(TOOL, units="K/sec are KiB per second of one member")
     name = ""
     work = ""
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         text = line.strip()
-        if not text:
-            continue
         known = False
         if match := _ARRAY.match(text):
             name, work, known = match[1], "", True
@@ -58,27 +49,25 @@ def read(block: Block) -> Parsed:
             known, work = True, match[1]
             done = number(match[2])
             if done is not None and done <= 100:
-                measure(parsed, name, f"{work}_done_share", done / 100)
+                parsed.measure(name, f"{work}_done_share", done / 100)
                 parsed.note(f"{name} is at work of its own: {work}, {done:g} % done")
         if name and work and (match := _SPEED.search(text)):
             known = True
-            measure(parsed, name, f"{work}_bytes_per_s", float(match[2]) * KIB)
+            parsed.measure(name, f"{work}_bytes_per_s", float(match[2]) * KIB)
             minutes = number(match[1])
-            measure(parsed, name, f"{work}_left_s", None if minutes is None else minutes * 60)
+            parsed.measure(name, f"{work}_left_s", None if minutes is None else minutes * 60)
         if name and (match := _LATER.search(text)):
             known = True
             parsed.note(f"{name}: its {match[1]} waits for another one")
         if not known and not _OTHER.match(line):
             parsed.reject(at, line)
-            continue
-        parsed.lines_understood += 1
     return parsed
 
 
 def _members(parsed: Parsed, name: str, wanted: int, working: int) -> None:
-    measure(parsed, name, "members", float(wanted))
+    parsed.measure(name, "members", float(wanted))
     missing = wanted - working
     if missing >= 0:
-        measure(parsed, name, "missing_members", float(missing))
+        parsed.measure(name, "missing_members", float(missing))
     if missing > 0:
         parsed.note(f"{name} is degraded: {working} of its {wanted} members work")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Interval, Parsed
+from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.formats import _sysstat
 from iowhy.sources.formats._iostat import cpu_counters
 
@@ -48,14 +48,12 @@ def read(block: Block) -> Parsed:
         if label != "all" and not label.isdigit():
             dropped += 1
             continue
-        parsed.intervals.append(
-            Interval(
-                "cpu_samples",
-                {"cpu": -1 if label == "all" else int(label)},
-                start,
-                interval,
-                cpu_counters(values, interval),
-            )
+        parsed.intervals.add(
+            "cpu_samples",
+            {"cpu": -1 if label == "all" else int(label)},
+            start,
+            interval,
+            cpu_counters(values, interval),
         )
     if rows and not parsed.intervals:
         parsed.note("mpstat without an interval prints averages since boot: not taken for load")

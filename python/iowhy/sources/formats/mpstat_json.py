@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from iowhy.sources.clock import interval_of, wall_ns
-from iowhy.sources.format import Block, Claim, Interval, Parsed
+from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.formats._iostat import cpu_counters
 from iowhy.sources.formats._json import begins_with, items, mapping, reals, value_of
 
@@ -60,6 +60,6 @@ def _cpus(parsed: Parsed, entry: dict[str, object], start: int, interval: int) -
         if "idle" not in shares or not (label == "all" or label.isdigit()):
             continue
         cpu = -1 if label == "all" else int(label)
-        parsed.intervals.append(
-            Interval("cpu_samples", {"cpu": cpu}, start, interval, cpu_counters(shares, interval))
+        parsed.intervals.add(
+            "cpu_samples", {"cpu": cpu}, start, interval, cpu_counters(shares, interval)
         )

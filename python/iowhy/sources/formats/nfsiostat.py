@@ -13,7 +13,6 @@ from msgspec import Struct, field
 
 from iowhy.sources.clock import interval_of
 from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats._measure import measure
 from iowhy.sources.numbers import KIB, NS_PER_S, number
 
 NAME = "nfsiostat"
@@ -51,10 +50,8 @@ def read(block: Block) -> Parsed:
     reports: list[_Report] = []
     columns: list[str] = []
     side = ""
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         text = line.strip()
-        if not text:
-            continue
         if match := _MOUNT.fullmatch(text):
             reports.append(_Report(match[2]))
             side = ""
@@ -67,8 +64,6 @@ def read(block: Block) -> Parsed:
             pass
         elif not re.match(r"Linux\s|Timestamp\s*:|-{5,}", text):
             parsed.reject(at, line)
-            continue
-        parsed.lines_understood += 1
     _emit(parsed, reports, block)
     return parsed
 
@@ -110,7 +105,7 @@ def _emit(parsed: Parsed, reports: Sequence[_Report], block: Block) -> None:
     for one in taken:
         seen[one.mount] = seen.get(one.mount, 0) + 1
         for metric, value in one.values.items():
-            measure(parsed, one.mount, metric, value, seen[one.mount] * interval if later else None)
+            parsed.measure(one.mount, metric, value, seen[one.mount] * interval if later else None)
     for mount in dict.fromkeys(mounts):
         _queued(parsed, mount, [one.values for one in taken if one.mount == mount])
 

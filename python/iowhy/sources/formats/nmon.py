@@ -13,7 +13,7 @@ from datetime import datetime
 from msgspec import Struct, field
 
 from iowhy.sources.clock import wall_ns
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats._sar import Collected
 from iowhy.sources.numbers import KIB, NS_PER_S, number
 
@@ -21,6 +21,7 @@ NAME = "nmon"
 TOOL = "nmon"
 COMMAS_PART = True
 HINT = r"^AAA,\w+,|^ZZZZ,T\d{4,6},\d\d:\d\d:\d\d|^(?:CPU_ALL|DISKBUSY\d?),\w"
+SURE = 0.95
 
 _SNAPSHOT = re.compile(r"T\d{4,9}")
 _LINE = re.compile(r"[A-Z][A-Z0-9_]{1,24}(?:\d{2,4})?,.*")
@@ -58,22 +59,14 @@ class _File(Struct):
     dated: bool = False
 
 
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """Its first lines, or a snapshot's."""
-    return Claim(0.95, again=True) if "," in lines[at] else None
-
-
 def read(block: Block) -> Parsed:
     """Into cpu_samples, vm_samples, memory_samples; disks, whose reads and writes are not apart, into measurements."""
     parsed = Parsed(TOOL, units="KB are 1024 bytes, memory in MiB, percent of all CPUs")
     file = _File()
-    for at, line in enumerate(block.lines, block.first_line):
-        if not line.strip():
-            continue
+    for at, line in parsed.lines(block):
         if _LINE.fullmatch(line.strip()) is None:
             parsed.reject(at, line)
             continue
-        parsed.lines_understood += 1
         section, *cells = line.strip().split(",")
         if section == "AAA":
             _about(parsed, file, cells)

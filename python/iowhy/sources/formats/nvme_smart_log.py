@@ -46,10 +46,8 @@ def read(block: Block) -> Parsed:
     device = "nvme"
     found: dict[str, float] = {}
     celsius: list[int] = []
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         text = line.strip()
-        if not text:
-            continue
         if match := _TITLE.match(text):
             device = match[1]
         elif match := _LINE.fullmatch(text):
@@ -64,8 +62,6 @@ def read(block: Block) -> Parsed:
                 found.setdefault(metric, value * UNIT_BYTES if bytes_ else value)
         else:
             parsed.reject(at, line)
-            continue
-        parsed.lines_understood += 1
     if celsius and celsius[0] <= -270:
         parsed.note(f"{device} gave no health log: nvme prints zeros for it")
         return parsed

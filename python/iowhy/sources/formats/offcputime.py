@@ -102,12 +102,4 @@ def _add(
         parsed.add("stacks", {"stack_id": ids[frames], "frames": list(frames)})
     if any(_FOR_IO.match(frame) for frame in frames):
         for_io[comm] = for_io.get(comm, 0.0) + us
-    parsed.add(
-        "measurements",
-        {
-            "tool": TOOL,
-            "subject": f"{comm} stack {ids[frames]}",
-            "metric": "off_cpu_ns",
-            "value": us * 1000,
-        },
-    )
+    parsed.measure(f"{comm} stack {ids[frames]}", "off_cpu_ns", us * 1000)

@@ -7,15 +7,14 @@ counts callers too; Self is the second.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats._measure import measure
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import number
 
 NAME = "perf-report"
 TOOL = "perf report"
 HINT = r"^# Overhead\s+Command|^# Children\s+Self\s+Command|^# Samples: \S+\s+of event"
+BEGINS = "# Samples"
 
 _EVENT = re.compile(r"# Samples: (\d{1,9}[KMG]?)\s+of events? '([^']{1,80})'")
 _ROW = re.compile(
@@ -27,21 +26,14 @@ _CHAIN = re.compile(r"\s+[|-].*|\s{8,}\S.*|\s*--.*")
 KEPT = 50
 
 
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The title of the samples, or the titles of the columns."""
-    return Claim(0.9, again=not lines[at].startswith("# Samples"))
-
-
 def read(block: Block) -> Parsed:
     """Into measurements: subject is "SYMBOL (COMMAND)", metric its share of the samples."""
     parsed = Parsed(TOOL, units="shares of samples")
     event = ""
     kept = 0
     kernel = total = 0.0
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         text = line.rstrip()
-        if not text.strip():
-            continue
         if match := _EVENT.match(text):
             event = match[2]
         elif match := _ROW.fullmatch(text):
@@ -53,13 +45,9 @@ def read(block: Block) -> Parsed:
             kernel += share if match[5] == "k" else 0.0
             if kept < KEPT:
                 kept += 1
-                measure(
-                    parsed, f"{match[6][:80]} ({match[3].strip()})", "sample_share", share / 100
-                )
+                parsed.measure(f"{match[6][:80]} ({match[3].strip()})", "sample_share", share / 100)
         elif not text.startswith("#") and not _CHAIN.fullmatch(text):
             parsed.reject(at, line)
-            continue
-        parsed.lines_understood += 1
     if kept:
         parsed.partial = "only time on a CPU is sampled"
         what = f"event {event}: " if event else ""

@@ -10,7 +10,6 @@ import re
 from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats._measure import measure
 from iowhy.sources.numbers import number
 
 NAME = "perf-stat"
@@ -45,9 +44,7 @@ def read(block: Block) -> Parsed:
     parsed = Parsed(TOOL, units="msec, seconds, counts")
     subject = "the command"
     found: dict[str, float] = {}
-    for at, line in enumerate(block.lines, block.first_line):
-        if not line.strip():
-            continue
+    for at, line in parsed.lines(block):
         if match := _TITLE.fullmatch(line):
             subject = match[1].strip("'")[:80]
         elif match := _TIME.fullmatch(line):
@@ -63,10 +60,8 @@ def read(block: Block) -> Parsed:
                 found.setdefault(_METRICS[name], value * unit)
         elif not re.match(r"\s+#|\s*\(|\s*Some events", line):
             parsed.reject(at, line)
-            continue
-        parsed.lines_understood += 1
     for metric, value in found.items():
-        measure(parsed, subject, metric, value)
+        parsed.measure(subject, metric, value)
     _ran(parsed, subject, found)
     return parsed
 
@@ -85,7 +80,7 @@ def _ran(parsed: Parsed, subject: str, found: dict[str, float]) -> None:
     if not elapsed or cpu is None:
         return
     used = cpu / 1e9 / elapsed
-    measure(parsed, subject, "cpus_used", used)
+    parsed.measure(subject, "cpus_used", used)
     if round(100 * used) < 100:  # else there is no rest to speak of, or it had more than one CPU
         parsed.note(
             f"{subject}: on a CPU for {100 * used:.0f} % of {elapsed:,.3g} s; in the rest it did not run, and perf stat does not say why"

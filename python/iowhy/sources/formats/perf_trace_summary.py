@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.numbers import number
+from iowhy.sources.numbers import numbers
 
 NAME = "perf-trace-s"
 TOOL = "perf trace"
@@ -37,10 +37,8 @@ def read(block: Block) -> Parsed:
     errors = False
     rows: list[dict[str, object]] = []
     busy: dict[int, int] = {}
-    for n, line in enumerate(block.lines, block.first_line):
+    for n, line in parsed.lines(block):
         words = line.split()
-        if not words:
-            continue
         if match := _THREAD.match(line[:300]):
             tid = int(match[2])
             block.names.thread(tid, tid, match[1].strip())
@@ -60,8 +58,6 @@ def read(block: Block) -> Parsed:
             busy[tid] = busy.get(tid, 0) + int(str(row["total_ns"]))
         else:
             parsed.reject(n, line)
-            continue
-        parsed.lines_understood += 1
     interval = max(busy.values(), default=1) or 1
     for row in rows:
         parsed.add("syscall_totals", row | {"ts_ns": 0, "interval_ns": interval})
@@ -73,12 +69,11 @@ def read(block: Block) -> Parsed:
 
 def _row(words: Sequence[str], errors: bool) -> dict[str, object] | None:
     """`name calls [errors] total min avg max stddev%`."""
-    cells = [number(word) for word in words[1:]]
-    if len(cells) < (7 if errors else 6) or any(value is None for value in cells):
+    values = numbers(words[1:])
+    if values is None or len(values) < (7 if errors else 6):
         return None
     if not re.fullmatch(r"[a-z_]\w*", words[0]):
         return None
-    values = [value for value in cells if value is not None]
     at = 2 if errors else 1
     return {
         "name": words[0],

@@ -11,7 +11,6 @@ import re
 from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats._measure import measure
 from iowhy.sources.numbers import number
 
 NAME = "pg-stat-io"
@@ -43,9 +42,9 @@ def read(block: Block) -> Parsed:
     parsed = Parsed(TOOL, units="counts, ms")
     rows: list[dict[str, str]] = []
     columns: list[str] = []
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         text = line.strip()
-        if not text or _RULE.fullmatch(text):
+        if _RULE.fullmatch(text):
             continue
         cells = _cells(text) if "|" in text else []
         if "backend_type" in cells and "context" in cells:
@@ -58,8 +57,6 @@ def read(block: Block) -> Parsed:
             rows.append(dict(zip(columns, cells, strict=True)))
         elif not re.match(r"\(\d+ rows?\)|-\[ RECORD \d+ \]", text):
             parsed.reject(at, line)
-            continue
-        parsed.lines_understood += 1
     timed = any((number(row.get(name, "")) or 0) > 0 for row in rows for name in _TIMES)
     for row in rows:
         _emit(parsed, row, timed=timed)
@@ -87,15 +84,14 @@ def _emit(parsed: Parsed, row: dict[str, str], *, timed: bool) -> None:
     subject = _subject(row)
     for name in _COUNTS:
         value = number(row.get(name, ""))
-        if value is not None:
-            measure(parsed, subject, name, value)
+        parsed.measure(subject, name, value)
     for name, count in _TIMES.items():
         value, of = number(row.get(name, "")), number(row.get(count, ""))
         # A time of zero beside a count is one that was not taken.
         if timed and value is not None and (value > 0 or not of):
-            measure(parsed, subject, f"{name}_ns", value * 1e6)
+            parsed.measure(subject, f"{name}_ns", value * 1e6)
             if of:
-                measure(parsed, subject, f"{name}_mean_ns", value * 1e6 / of)
+                parsed.measure(subject, f"{name}_mean_ns", value * 1e6 / of)
 
 
 def _slowest(parsed: Parsed, rows: Sequence[dict[str, str]], *, timed: bool) -> None:

@@ -6,15 +6,14 @@ PostgreSQL's manual, "pgbench". Latencies are of whole transactions, as clients 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats._measure import measure
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import number
 
 NAME = "pgbench"
 TOOL = "pgbench"
 HINT = r"^pgbench \(|^transaction type: |^progress: [\d.]+ s, [\d.]+ tps"
+BEGINS = "pgbench"
 
 _FACTS = (
     (re.compile(r"scaling factor: (\d+)"), "scale", 1.0),
@@ -37,36 +36,24 @@ _OTHER = re.compile(
 )
 
 
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """Its banner, the type of its transactions, or a line of progress."""
-    return Claim(0.9, again=lines[at].startswith(("progress", "transaction")))
-
-
 def read(block: Block) -> Parsed:
     """Into measurements: subject is "pgbench", or "statement: …"; lines of progress with their time."""
     parsed = Parsed(TOOL, units="ms, per second")
     run = 0
     statements: dict[str, float] = {}
     listed = False
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         text = line.strip()
-        if not text:
-            continue
-        parsed.lines_understood += 1
         subject = "pgbench" if run <= 1 else f"pgbench #{run}"
         if text.startswith("transaction type:"):
             run, listed = run + 1, False
         elif match := _PROGRESS.fullmatch(text):
             when = number(match[1])
             ts_ns = None if when is None or when > 10**8 else round(when * 1e9)
-            measure(parsed, "pgbench progress", "transactions_per_s", number(match[2]), ts_ns)
+            parsed.measure("pgbench progress", "transactions_per_s", number(match[2]), ts_ns)
             mean = number(match[3])
-            measure(
-                parsed,
-                "pgbench progress",
-                "latency_mean_ns",
-                None if mean is None else mean * 1e6,
-                ts_ns,
+            parsed.measure(
+                "pgbench progress", "latency_mean_ns", None if mean is None else mean * 1e6, ts_ns
             )
         elif match := _TPS.fullmatch(text):
             # Older versions print it twice: with and without the time to connect.
@@ -75,7 +62,7 @@ def read(block: Block) -> Parsed:
                 if match[2] != "including"
                 else "transactions_and_connections_per_s"
             )
-            measure(parsed, subject, name, number(match[1]))
+            parsed.measure(subject, name, number(match[1]))
         elif _fact(parsed, subject, text):
             pass
         elif "statement latencies" in text:
@@ -87,9 +74,8 @@ def read(block: Block) -> Parsed:
         ):
             name = match[2].rstrip(";")[:60]
             statements[name] = statements.get(name, 0.0) + value
-            measure(parsed, f"statement: {name}", "latency_mean_ns", value * 1e6)
+            parsed.measure(f"statement: {name}", "latency_mean_ns", value * 1e6)
         elif not _OTHER.match(text):
-            parsed.lines_understood -= 1
             parsed.reject(at, line)
     _commit(parsed, statements)
     return parsed
@@ -99,7 +85,7 @@ def _fact(parsed: Parsed, subject: str, text: str) -> bool:
     for pattern, metric, unit in _FACTS:
         if match := pattern.fullmatch(text):
             value = number(match[1])
-            measure(parsed, subject, metric, None if value is None else value * unit)
+            parsed.measure(subject, metric, None if value is None else value * unit)
             return True
     return False
 
@@ -108,7 +94,7 @@ def _commit(parsed: Parsed, statements: dict[str, float]) -> None:
     whole = sum(statements.values())
     end = statements.get("END", statements.get("COMMIT"))
     if whole > 0 and end is not None:
-        measure(parsed, "pgbench", "commit_share", end / whole)
+        parsed.measure("pgbench", "commit_share", end / whole)
         parsed.note(
             f"pgbench: {100 * (end / whole):.0f} % of a transaction's {whole:,.3g} ms are its commit (END)"
         )

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from iowhy.sources.format import Block, Claim, Interval, Parsed
+from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.formats import _sysstat
-from iowhy.sources.formats._measure import measure
 from iowhy.sources.numbers import KIB, NS_PER_S
 
 NAME = "pidstat"
@@ -34,13 +33,10 @@ def read(block: Block) -> Parsed:
     """-u of threads into thread_time, -d into process_io; the rest into measurements."""
     parsed = Parsed(TOOL, units="kB of 1024 bytes; iodelay in ticks of 10 ms")
     rows = _sysstat.rows(block, parsed)
-    usual = _sysstat.length(rows, block.command)
-    if rows and usual is None:
-        usual = NS_PER_S
-        parsed.note("the interval of pidstat is not shown: 1 s is assumed")
+    usual = parsed.length_ns(_sysstat.length(rows, block.command), rows)
     process = 0
     for row in rows:
-        start = row.start_ns if row.start_ns is not None else row.end_ns - (usual or NS_PER_S)
+        start = row.start_ns if row.start_ns is not None else row.end_ns - usual
         interval = row.end_ns - start
         cells = dict(zip(row.columns, row.cells, strict=False))
         comm = " ".join(row.cells[len(row.columns) - 1 :])
@@ -89,7 +85,7 @@ def _row(
         if column in values:
             found[metric] = values[column] * unit
     for metric, value in found.items():
-        measure(parsed, f"{comm} ({tid or tgid})", metric, value, row.end_ns)
+        parsed.measure(f"{comm} ({tid or tgid})", metric, value, row.end_ns)
 
 
 def _cpu(
@@ -138,4 +134,4 @@ def _io(parsed: Parsed, values: Mapping[str, float], start: int, interval: int, 
     }
     # -1.00: the kernel did not let pidstat read /proc/PID/io.
     if all(value >= 0 for value in counters.values()):
-        parsed.intervals.append(Interval("process_io", {"tgid": tgid}, start, interval, counters))
+        parsed.intervals.add("process_io", {"tgid": tgid}, start, interval, counters)

@@ -32,13 +32,11 @@ def read(block: Block) -> Parsed:
     rows: list[tuple[int, str, int, list[int]]] = []
     copy = 0
     seen: set[str] = set()
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         match = _ROW.fullmatch(line)
         if match is None:
-            if line.strip():
-                parsed.reject(at, line)
+            parsed.reject(at, line)
             continue
-        parsed.lines_understood += 1
         if match[3] in seen:
             copy += 1
             seen = set()

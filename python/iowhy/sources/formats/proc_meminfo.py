@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats._proc import copies
 from iowhy.sources.numbers import KIB, NS_PER_S
 
@@ -27,12 +26,6 @@ NAMES = {
     "SwapTotal": "swap_total_bytes",
     "SwapFree": "swap_free_bytes",
 }
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """Its first line."""
-    del lines, at
-    return Claim(0.9, again=True)
 
 
 def read(block: Block) -> Parsed:

@@ -14,7 +14,6 @@ from msgspec import Struct, field
 
 from iowhy.sources.format import Block, Claim, Parsed, Snapshot
 from iowhy.sources.formats._cgroup import group_of
-from iowhy.sources.formats._measure import measure
 from iowhy.sources.numbers import number
 
 NAME = "proc-pressure"
@@ -59,10 +58,10 @@ def read(block: Block) -> Parsed:
         if one.resource is None:
             parsed.note("whose pressure it is (cpu, io, memory) is not shown: left out")
             parsed.missing.append("grep . /proc/pressure/*")
+            parsed.lines_understood -= len(one.lines)
             for at, line in one.lines:
                 parsed.reject(at, line)
             continue
-        parsed.lines_understood += len(one.lines)
         if one.resource == "irq":
             continue
         latest[one.scope, one.resource] = one
@@ -87,10 +86,8 @@ def _files(block: Block, parsed: Parsed) -> list[_File]:
     found: list[_File] = []
     title: tuple[str | None, str] = (None, "machine")
     fresh = True
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         text = line.strip()
-        if not text:
-            continue
         match = _ROW.fullmatch(text)
         if match is None:
             named = _named(text) if text.startswith("==>") else None
@@ -103,7 +100,6 @@ def _files(block: Block, parsed: Parsed) -> list[_File]:
             else:
                 parsed.reject(at, line)
                 continue
-            parsed.lines_understood += 1
             continue
         if match["path"] and (named := _named(match["path"])) is not None:
             fresh = fresh or named != title
@@ -171,7 +167,7 @@ def _averages(parsed: Parsed, one: _File) -> None:
             continue
         for seconds, share in zip((10, 60, 300), shares, strict=True):
             assert share is not None
-            measure(parsed, subject, f"{kind}_stalled_{seconds}s_share", share / 100)
+            parsed.measure(subject, f"{kind}_stalled_{seconds}s_share", share / 100)
         if kind == "some" and any(shares):
             ten, _, long = shares
             parsed.note(

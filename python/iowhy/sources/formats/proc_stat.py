@@ -29,10 +29,8 @@ def read(block: Block) -> Parsed:
     copy = -1
     others: dict[int, dict[str, int]] = {}
     cpus: set[int] = set()
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         text = line.strip()
-        if not text:
-            continue
         if match := _CPU.fullmatch(text):
             if not match[1]:
                 copy += 1
@@ -58,8 +56,6 @@ def read(block: Block) -> Parsed:
             others.setdefault(max(copy, 0), {})[match[1]] = int(match[2])
         else:
             parsed.reject(at, line)
-            continue
-        parsed.lines_understood += 1
     for number, values in others.items():
         counted = {
             name: values[key]

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.formats import _states
-from iowhy.sources.formats._measure import measure
 from iowhy.sources.numbers import KIB, number
 
 NAME = "ps"
@@ -52,26 +51,22 @@ def read(block: Block) -> Parsed:
     columns = _untitled(block)
     sleepers: list[_states.Sleeper] = []
     states: list[str] = []
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         words = line.split()
-        if not words:
-            continue
         if set(words) <= _KNOWN and _TEXT & set(words):
             columns = words
-            parsed.lines_understood += 1
             continue
         cells = _cells(columns, words)
         if cells is None or not cells.get("PID", cells.get("TID", "")).isdigit():
             parsed.reject(at, line)
             continue
-        parsed.lines_understood += 1
         state = (cells.get("STAT") or cells.get("S") or "?")[:1]
         states.append(state)
         _process(parsed, cells, state, block, sleepers)
     _states.emit(parsed, sleepers)
     running = sum(state in _RUNS for state in states)
     if running:
-        measure(parsed, "all", "runnable_threads", float(running))
+        parsed.measure("all", "runnable_threads", float(running))
     if states and not sleepers and "?" not in states:
         parsed.note("no thread is in uninterruptible sleep at the moment that ps shows")
     if states and set(states) <= {"D"}:
@@ -124,10 +119,10 @@ def _process(
     share = number(cells.get("%CPU", cells.get("PCPU", "")))
     subject = f"{comm} ({pid})"
     if share:
-        measure(parsed, subject, "since_start_cpu_share", share / 100)
+        parsed.measure(subject, "since_start_cpu_share", share / 100)
     resident = number(cells.get("RSS", ""))
     if resident and share:
-        measure(parsed, subject, "resident_bytes", resident * KIB)
+        parsed.measure(subject, "resident_bytes", resident * KIB)
 
 
 def _cells(columns: Sequence[str], words: Sequence[str]) -> dict[str, str] | None:

@@ -32,18 +32,14 @@ def read(block: Block) -> Parsed:
     parsed = Parsed(TOOL, units="kB of 1024 bytes, sectors of 512 bytes, waits in ms", clock="wall")
     instants: dict[int, Collected] = {}
     columns: list[str] = []
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         text = line.strip()
-        if not text:
-            continue
         if restart := _RESTART.fullmatch(text):
             parsed.host.setdefault("cpus", int(restart[1]))
         elif text.startswith("#"):
             columns = text.lstrip("# ").split(";")
         elif not _row(parsed, instants, columns, text):
             parsed.reject(at, line)
-            continue
-        parsed.lines_understood += 1
     for _, one in sorted(instants.items()):
         one.emit(parsed)
     if any(one.disks for one in instants.values()):

@@ -6,15 +6,14 @@ Manual: slabtop(1). K are 1024 bytes; OBJ SIZE is of one object, CACHE SIZE of a
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats._measure import measure
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import KIB, number
 
 NAME = "slabtop"
 TOOL = "slabtop"
 HINT = r"^\s*Active / Total Objects \(% used\)|^\s*OBJS ACTIVE\s+USE OBJ SIZE"
+BEGINS = r"\s*Active"
 
 _TOTAL = re.compile(
     r"\s*Active / Total (Objects|Slabs|Caches|Size) \(% used\)\s*:\s*([\d.]{1,20})K? / ([\d.]{1,20})K? \([\d.]+%\)\s*"
@@ -26,19 +25,12 @@ _ROW = re.compile(
 _NAMES = re.compile(r"dentry|.*inode_cache|.*_inode|dnode_t|zfs_znode_cache|btrfs_inode|xfs_ili")
 
 
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """Its first line, or its titles."""
-    return Claim(0.9, again=not lines[at].lstrip().startswith("Active"))
-
-
 def read(block: Block) -> Parsed:
     """Into measurements, subject is the cache; and the slab's size into memory_samples."""
     parsed = Parsed(TOOL, units="K are 1024 bytes")
     names = total = 0.0
     seen: set[str] = set()
-    for at, line in enumerate(block.lines, block.first_line):
-        if not line.strip():
-            continue
+    for at, line in parsed.lines(block):
         if match := _TOTAL.fullmatch(line):
             value = number(match[3])
             if match[1] == "Size" and value is not None and not total:
@@ -48,14 +40,12 @@ def read(block: Block) -> Parsed:
             if match[8] not in seen:
                 seen.add(match[8])
                 size = float(match[7]) * KIB
-                measure(parsed, match[8], "objects", float(match[1]))
-                measure(parsed, match[8], "active_objects", float(match[2]))
-                measure(parsed, match[8], "size_bytes", size)
+                parsed.measure(match[8], "objects", float(match[1]))
+                parsed.measure(match[8], "active_objects", float(match[2]))
+                parsed.measure(match[8], "size_bytes", size)
                 names += size if _NAMES.fullmatch(match[8]) else 0.0
         elif not re.match(r"\s*(?:Minimum / Average|OBJS ACTIVE)", line):
             parsed.reject(at, line)
-            continue
-        parsed.lines_understood += 1
     if total and 0 < names <= total:
         parsed.note(
             f"names and inodes take {names / KIB**3:.2f} GiB of {total / KIB**3:.2f} GiB of the kernel's own memory (slab)"

@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats import _health
 
 NAME = "smartctl"
 TOOL = "smartctl"
 HINT = r"^smartctl \d|^=== START OF (?:READ )?SMART DATA SECTION|^ID# ATTRIBUTE_NAME|^SMART/Health Information"
+BEGINS = "smartctl "
 
 _ATTRIBUTE = re.compile(
     r"\s*(\d{1,3}) ([\w.-]{2,40})\s+(?:0x[0-9a-f]{4}|[A-Z-]{6})\s+(\d{3})\s+(\d{3})\s+(\d{3}|---)\s+(?:(?:Pre-fail|Old_age)\s+(?:Always|Offline)\s+)?(-|FAILING_NOW|In_the_past|NOW|Past)\s+(\d{1,18})\b.*"
@@ -45,22 +46,14 @@ _OF_NVME = {
 _TITLE = re.compile(r"smartctl (\S{1,20}) ")
 
 
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """Its banner, or the first line of one of the sections that are used."""
-    return Claim(0.9, again=not lines[at].startswith("smartctl "))
-
-
 def read(block: Block) -> Parsed:
     """Into measurements: subject is the device of the command, or its serial number's place, "disk"."""
     parsed = Parsed(TOOL, units="counts since the disk was made")
     device = _device(block.command or ())
     found: dict[str, float] = {}
     sectors = False
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         text = line.strip()
-        if not text:
-            continue
-        parsed.lines_understood += 1
         if (match := _TITLE.match(text)) and parsed.version is None:
             parsed.version = match[1]
         elif match := _ATTRIBUTE.fullmatch(line):
@@ -80,7 +73,6 @@ def read(block: Block) -> Parsed:
             if value_of is not None:
                 found.setdefault(_OF_NVME[match[1]], value_of)
         elif not _known(text):
-            parsed.lines_understood -= 1
             parsed.reject(at, line)
     _health.emit(parsed, device, found)
     if not found and parsed.lines_understood and not sectors:

@@ -10,45 +10,36 @@ import re
 from collections.abc import Sequence
 
 from iowhy.sources.clock import interval_of
-from iowhy.sources.format import Block, Claim, Interval, Parsed
-from iowhy.sources.numbers import KIB, MIB, NS_PER_S, number
+from iowhy.sources.format import Block, Parsed
+from iowhy.sources.formats._iostat import device_counters
+from iowhy.sources.numbers import NS_PER_S, number
 
 NAME = "solaris-iostat"
 TOOL = "iostat"
 HINT = r"^\s*extended device statistics|^\s*(?:device\s+)?r/[si]\s+w/[si]\s+[kM]r/[si]\s+[kM]w/[si]\s+wait\s+actv"
+SURE = 0.95
 
-MS = 1_000_000
+_RENAMED = {"r": "r/s", "w": "w/s", "kr": "rkB/s", "kw": "wkB/s", "Mr": "rMB/s", "Mw": "wMB/s", "%b": "%util"}  # fmt: skip
 _HEADER = re.compile(r"\s*(?:device\s+)?r/[si]\s+w/[si]\s+[kM]r/[si]\s+[kM]w/[si]\s+wait\s+actv\b")
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The column names (actv is nobody else's), or the title above them."""
-    found = any(_HEADER.match(line) for line in lines[at : at + 2])
-    return Claim(0.95, again=True) if found else None
+NEAR = ("^" + _HEADER.pattern, 2)
 
 
 def read(block: Block) -> Parsed:
     """Into disk_samples."""
-    parsed = Parsed(TOOL, units="KiB per second, times in ms")
-    parsed.host["os"] = "Solaris"
+    parsed = Parsed(TOOL, units="KiB per second, times in ms", host={"os": "Solaris"})
     columns: list[str] = []
     reports: list[dict[str, dict[str, float]]] = []
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         words = line.split()
-        if not words:
-            continue
         if words[0] == "extended":
-            parsed.lines_understood += 1
             continue
         if _HEADER.match(line):
             columns = words
             reports.append({})
-            parsed.lines_understood += 1
             continue
         row = _row(columns, words)
         if reports and row is not None:
             reports[-1][row[0]] = row[1]
-            parsed.lines_understood += 1
         else:
             parsed.reject(at, line)
     _emit(parsed, reports, block)
@@ -71,11 +62,7 @@ def _emit(parsed: Parsed, reports: Sequence[dict[str, dict[str, float]]], block:
         parsed.note("the first report of iostat is an average since boot, and not taken for load")
     if len(reports) < 2:
         parsed.missing.append("iostat -xn 1 10")
-    interval = interval_of(block.command)
-    if interval is None:
-        interval = NS_PER_S
-        if len(reports) > 1:
-            parsed.note("the interval of iostat is not shown: 1 s is assumed")
+    interval = parsed.length_ns(interval_of(block.command), reports[1:])
     layouts = {name: row for report in reports for name, row in report.items()}
     for at, report in enumerate(reports[1:]):
         for name in layouts:
@@ -84,41 +71,21 @@ def _emit(parsed: Parsed, reports: Sequence[dict[str, dict[str, float]]], block:
             counters = _counters(row, interval)
             if counters is not None:
                 key = {"dev": block.names.disk(name)}
-                parsed.intervals.append(
-                    Interval("disk_samples", key, at * interval, interval, counters)
-                )
+                parsed.intervals.add("disk_samples", key, at * interval, interval, counters)
 
 
 def _counters(row: dict[str, float], interval: int) -> dict[str, float] | None:
-    read, written = _bytes(row, "r/"), _bytes(row, "w/")
-    per = "s" if "r/s" in row else "i"
-    if read is None or written is None or f"r/{per}" not in row or f"w/{per}" not in row:
-        return None
-    # -I prints counts of the interval in the place of rates.
-    seconds = interval / NS_PER_S if per == "s" else 1.0
-    reads, writes = row[f"r/{per}"] * seconds, row[f"w/{per}"] * seconds
-    counters = {
-        "reads": reads,
-        "writes": writes,
-        "read_bytes": read * seconds,
-        "written_bytes": written * seconds,
+    """As iostat of Linux has them; -I prints counts of the interval in the place of rates."""
+    per, seconds = ("s", 1.0) if "r/s" in row else ("i", interval / NS_PER_S)
+    renamed = {
+        _RENAMED.get(name.removesuffix(f"/{per}"), name): value for name, value in row.items()
+    }
+    rates = {
+        name: value / seconds if name.endswith("/s") else value for name, value in renamed.items()
     }
     # Time in the queue and at the device together, as Linux counts it.
     times = [row[name] for name in ("svc_t", "wsvc_t", "asvc_t") if name in row]
-    if times:
-        counters["read_ns"] = sum(times) * MS * reads
-        counters["write_ns"] = sum(times) * MS * writes
+    rates |= {"await": sum(times)} if times else {}
     if "wait" in row and "actv" in row:
-        counters["queue_ns"] = (row["wait"] + row["actv"]) * interval
-    if "%b" in row:
-        counters["busy_ns"] = row["%b"] / 100 * interval
-    return counters
-
-
-def _bytes(row: dict[str, float], direction: str) -> float | None:
-    for letter, unit in (("k", KIB), ("M", MIB)):
-        for per in ("s", "i"):
-            name = f"{letter}{direction}{per}"
-            if name in row:
-                return row[name] * unit
-    return None
+        rates["aqu-sz"] = row["wait"] + row["actv"]
+    return device_counters(rates, interval)

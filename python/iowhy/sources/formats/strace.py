@@ -155,6 +155,5 @@ def _notes(summary: dict[str, object], parsed: Parsed) -> None:
     if count or summary["clock"] == "none":
         parsed.missing.append("strace -f -ttt -T -y -p {pid}")
     for name in sorted(untimed):
-        row = {"tool": TOOL, "subject": name, "metric": "calls", "value": float(untimed[name])}
-        parsed.add("measurements", row)
+        parsed.measure(name, "calls", float(untimed[name]))
     parsed.note("time on a CPU and time waiting inside a call are not told apart by strace")

@@ -49,18 +49,13 @@ def read(block: Block) -> Parsed:
     columns: list[str] = []
     rows: list[dict[str, float | str]] = []
     titles = ""
-    for n, line in enumerate(block.lines, block.first_line):
+    for n, line in parsed.lines(block):
         text = line.rstrip()
-        if not text.strip():
-            continue
         if "syscall" in text and "calls" in text:
             titles = text
-            parsed.lines_understood += 1
         elif set(text) <= {"-", " "} and titles:
             columns = _columns(titles)
-            parsed.lines_understood += 1
         elif columns and (row := _row(columns, text)) is not None:
-            parsed.lines_understood += 1
             if row["name"] != "total":
                 rows.append(row)
         else:

@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats._measure import measure
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats._sysstat import Day
 from iowhy.sources.numbers import NS_PER_S
 
@@ -18,6 +17,8 @@ TOOL = "syncsnoop"
 HINT = (
     r"^TIME(?:\(s\))?\s+(?:COMM\s+PID\s+|PID\s+COMM\s+)?(?:CALL|EVENT)\s*$|^Tracing sync syscalls"
 )
+SURE = 0.95
+BEGINS = "Tracing"
 
 _CALL = r"(?:tracepoint:syscalls:sys_enter_)?(?P<call>(?:f|fdata|m)?sync(?:fs|_file_range2?)?|arm_sync_file_range|sync_file_range)(?:\(\))?"
 _SECONDS = re.compile(
@@ -28,20 +29,13 @@ _CLOCK = re.compile(
 )
 
 
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The titles, or the first line of bpftrace's."""
-    return Claim(0.95, again=lines[at].startswith("TIME"))
-
-
 def read(block: Block) -> Parsed:
     """Into measurements: calls of each name and process, and how often they come."""
     parsed = Parsed(TOOL, units="seconds")
     day = Day(None)
     times: dict[tuple[str, str], list[int]] = {}
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         text = line.strip()
-        if not text:
-            continue
         row = _SECONDS.fullmatch(text) or _CLOCK.fullmatch(text)
         if row is not None:
             timed = day.split(row["time"])
@@ -52,11 +46,9 @@ def read(block: Block) -> Parsed:
                 block.names.thread(int(row["pid"]), int(row["pid"]), row["comm"])
         elif not text.startswith(("TIME", "Tracing sync", "^C", "Detaching")):
             parsed.reject(at, line)
-            continue
-        parsed.lines_understood += 1
     for (call, who), when_called in times.items():
-        measure(parsed, f"{call}{who}", "sync_calls", float(len(when_called)))
-        measure(parsed, f"{call}{who}", "sync_calls_per_s", _per_s(when_called))
+        parsed.measure(f"{call}{who}", "sync_calls", float(len(when_called)))
+        parsed.measure(f"{call}{who}", "sync_calls_per_s", _per_s(when_called))
     if times:
         whole = [when for when_called in times.values() for when in when_called]
         rate = _per_s(whole)

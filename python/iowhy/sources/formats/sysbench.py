@@ -7,15 +7,14 @@ together, of oltp those of whole transactions.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats._measure import measure
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import KIB, MIB, number
 
 NAME = "sysbench"
 TOOL = "sysbench"
 HINT = r"^sysbench \d|^File operations:|^Threads started!|^OLTP test statistics:|^SQL statistics:"
+BEGINS = "sysbench "
 
 _VALUE = re.compile(
     r"\s*([A-Za-z0-9][\w /,.()-]{1,48}?):\s*([\d.]{1,20})\s*(ms|s|Mb|Kb|b)?\b\s*(?:\(\s*([\d.]{1,20}) per sec\.?\))?.*"
@@ -55,20 +54,12 @@ _OPTIONS = re.compile(
 )
 
 
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """Its banner, or one of its sections."""
-    return Claim(0.9, again=not lines[at].startswith("sysbench "))
-
-
 def read(block: Block) -> Parsed:
     """Into measurements: subject is "sysbench"; its own lines of progress with their time."""
     parsed = Parsed(TOOL, units="MiB/s; ms; per second")
     found: dict[str, float] = {}
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         text = line.strip()
-        if not text:
-            continue
-        parsed.lines_understood += 1
         if match := _INTERVAL.fullmatch(text):
             _progress(parsed, int(match[1]), {
                 "read_bytes_per_s": (match[2], MIB), "written_bytes_per_s": (match[3], MIB),
@@ -86,10 +77,9 @@ def read(block: Block) -> Parsed:
         elif text.startswith("sysbench ") and (version := re.match(r"sysbench (\d[\w.-]*)", text)):
             parsed.version = version[1].rstrip(":")
         elif not _value(found, line) and not _OPTIONS.match(text):
-            parsed.lines_understood -= 1
             parsed.reject(at, line)
     for metric, value in found.items():
-        measure(parsed, "sysbench", metric, value)
+        parsed.measure("sysbench", metric, value)
     if found.get("fsyncs_per_s"):
         parsed.note(
             f"sysbench: {found['fsyncs_per_s']:,.0f} fsyncs a second; its latencies are of reads, writes and fsyncs together"
@@ -101,12 +91,8 @@ def read(block: Block) -> Parsed:
 def _progress(parsed: Parsed, second: int, values: dict[str, tuple[str, float]]) -> None:
     for metric, (text, unit) in values.items():
         value = number(text)
-        measure(
-            parsed,
-            "sysbench progress",
-            metric,
-            None if value is None else value * unit,
-            second * 10**9,
+        parsed.measure(
+            "sysbench progress", metric, None if value is None else value * unit, second * 10**9
         )
 
 

@@ -10,14 +10,14 @@ import re
 from collections.abc import Sequence
 
 from iowhy.sources.clock import interval_of
-from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats._measure import measure
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats._sar import Collected
 from iowhy.sources.numbers import KIB, MIB, NS_PER_S, number
 
 NAME = "systat"
 TOOL = "systat"
 HINT = r"^\s*\d{1,4} users?\s+Load\s+\d|^\s*Mem usage:|^\s+/0\s+/1\s+/2\s+/3\s+/4\s+/5|^\s*\d[\d.]*%Sys\s|^Proc:\s|^(?:Proc:)?\s*r\s+p\s+d\s+s\s+w\s"
+NEAR = (r"%Sys", 12)
 
 DELAY_NS = 5 * NS_PER_S
 #: The screen's left part; interrupts and pages stand beside it.
@@ -36,12 +36,6 @@ _SCREEN = re.compile(
 )
 
 
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The first line of a screen, or the CPUs' line, with more of the screen below."""
-    near = lines[at : at + 12]
-    return Claim(0.9, again=True) if any("%Sys" in line for line in near) else None
-
-
 def read(block: Block) -> Parsed:
     """Into cpu_samples and vm_samples; disks into measurements."""
     parsed = Parsed(TOOL, units="percent of all CPUs; KB and MB of 1024 and 1024 * 1024 bytes")
@@ -50,9 +44,7 @@ def read(block: Block) -> Parsed:
     screens: list[Collected] = []
     disks: list[str] = []
     titles = ""
-    for at, line in enumerate(block.lines, block.first_line):
-        if not line.strip():
-            continue
+    for at, line in parsed.lines(block):
         now = screens[-1] if screens else None
         if cpu := _CPU.fullmatch(line):
             values = [number(cell) for cell in cpu.groups()]
@@ -76,8 +68,6 @@ def read(block: Block) -> Parsed:
             _disks(now, disks, row[1], row[2].split())
         elif (now is None and not line.startswith("Proc:")) or not (_SCREEN.search(line) or titles):
             parsed.reject(at, line)
-            continue
-        parsed.lines_understood += 1
     _emit(parsed, screens)
     return parsed
 
@@ -109,14 +99,14 @@ def _emit(parsed: Parsed, screens: Sequence[Collected]) -> None:
         disks, now.disks = now.disks, {}
         now.emit(parsed)
         for disk, row in disks.items():
-            measure(parsed, disk, "operations_per_s", row.get("tps", row.get("xfers")), now.end_ns)
+            parsed.measure(disk, "operations_per_s", row.get("tps", row.get("xfers")), now.end_ns)
             for metric, name, unit in (
                 ("moved_bytes_per_s", "MB/s", MIB),
                 ("mean_bytes", "KB/t", KIB),
                 ("busy_share", "%busy", 0.01),
             ):
                 if name in row:
-                    measure(parsed, disk, metric, row[name] * unit, now.end_ns)
+                    parsed.measure(disk, metric, row[name] * unit, now.end_ns)
     if screens:
         parsed.note("a screen of systat is taken for the 5 s before it, its usual interval")
         parsed.note("FreeBSD counts waiting for I/O as idle: iowait is unknown, not 0")

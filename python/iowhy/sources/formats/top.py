@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Interval, Parsed
+from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.formats import _states
 from iowhy.sources.formats._iostat import cpu_counters
 from iowhy.sources.formats._sysstat import Day
@@ -55,15 +55,11 @@ def read(block: Block) -> Parsed:
     day = Day(None)
     iterations: list[_Iteration] = []
     columns: list[str] = []
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         text = line.strip()
-        if not text:
-            continue
-        parsed.lines_understood += 1
         if text.startswith("top - "):
             timed = day.split(text.removeprefix("top - "))
             if timed is None:
-                parsed.lines_understood -= 1
                 parsed.reject(at, line)
                 continue
             iterations.append(_Iteration(timed[0]))
@@ -72,7 +68,6 @@ def read(block: Block) -> Parsed:
             iterations.append(_Iteration(0))
             columns = text.split()
         elif not iterations:
-            parsed.lines_understood -= 1
             parsed.reject(at, line)
         elif text.startswith(("Tasks:", "Threads:")):
             pass
@@ -91,7 +86,6 @@ def read(block: Block) -> Parsed:
         elif columns and (row := _process(columns, text)) is not None:
             iterations[-1].processes.append(row)
         else:
-            parsed.lines_understood -= 1
             parsed.reject(at, line)
     _emit(parsed, iterations, block)
     return parsed
@@ -144,14 +138,12 @@ def _emit(parsed: Parsed, iterations: Sequence[_Iteration], block: Block) -> Non
         if alone and not first:
             interval = end = DELAY_NS
         if interval > 0 and "idle" in now.cpu:
-            parsed.intervals.append(
-                Interval(
-                    "cpu_samples",
-                    {"cpu": -1},
-                    end - interval,
-                    interval,
-                    cpu_counters(now.cpu, interval),
-                )
+            parsed.intervals.add(
+                "cpu_samples",
+                {"cpu": -1},
+                end - interval,
+                interval,
+                cpu_counters(now.cpu, interval),
             )
         if now.memory:
             parsed.add("memory_samples", {"ts_ns": end, **now.memory})
@@ -164,18 +156,13 @@ def _emit(parsed: Parsed, iterations: Sequence[_Iteration], block: Block) -> Non
             share = number(row["%CPU"])
             if share is None or (at == 0 and len(iterations) > 1):
                 continue
-            parsed.add(
-                "measurements",
-                {
-                    "ts_ns": end if interval else None,
-                    "tool": TOOL,
-                    "subject": f"{comm} ({row['PID']})",
-                    "metric": "since_start_cpu_share" if first else "cpu_share",
-                    "value": share / 100,
-                },
+            parsed.measure(
+                f"{comm} ({row['PID']})",
+                "since_start_cpu_share" if first else "cpu_share",
+                share / 100,
+                end if interval else None,
             )
     _states.emit(parsed, _sleepers(iterations[-1]))
-    parsed.lines_understood = max(parsed.lines_understood, 0)
 
 
 def _is_first(command: Sequence[str]) -> bool:

@@ -7,14 +7,15 @@ elapsed (truss(1)). Which one it is shows in the totals at the end: AIX and Sola
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import NS_PER_S
 
 NAME = "truss"
 TOOL = "truss -c"
 HINT = r"^syscall\s+seconds\s+calls\s+errors"
+SURE = 0.95
+BEGINS = ""
 
 _ROW = re.compile(r"(\w+)\s+((?:\d+(?:[.,]\d+)?|[.,]\d+))\s+(\d+)(?:\s+(\d+))?")
 _TOTAL = re.compile(
@@ -23,22 +24,15 @@ _TOTAL = re.compile(
 _BARE_TOTAL = re.compile(r"(?:\d+(?:[.,]\d+)?|[.,]\d+)\s+\d+(?:\s+\d+)?")
 
 
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The column names."""
-    del lines, at
-    return Claim(0.95)
-
-
 def read(block: Block) -> Parsed:
     """Into syscall_totals; the process is not told (0)."""
     parsed = Parsed(TOOL, units="seconds")
     calls: list[tuple[str, float, int, int]] = []
     totals: dict[str, float] = {}
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         text = line.strip()
-        if not text or set(text) <= {"-", " "}:
+        if set(text) <= {"-", " "}:
             continue
-        parsed.lines_understood += 1
         if text.split()[:2] == ["syscall", "seconds"] or text.startswith("signals ---"):
             pass
         elif match := _TOTAL.fullmatch(text):
@@ -46,7 +40,6 @@ def read(block: Block) -> Parsed:
         elif match := _ROW.fullmatch(text):
             calls.append((match[1], _decimal(match[2]), int(match[3]), int(match[4] or 0)))
         elif not _BARE_TOTAL.fullmatch(text):
-            parsed.lines_understood -= 1
             parsed.reject(at, line)
     elapsed = totals.get("elapsed")
     cpu = "sys totals" in totals

@@ -18,7 +18,7 @@ from iowhy.recordings.stored_rows import StoredRows
 from iowhy.sources.clock import interval_of, wall_ns
 from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.formats._sysstat import Day
-from iowhy.sources.numbers import NS_PER_S, number
+from iowhy.sources.numbers import NS_PER_S, numbers
 
 NAME = "vmstat"
 TOOL = "vmstat"
@@ -58,23 +58,19 @@ def read(block: Block) -> Parsed:
     lead = 0
     day = Day(None)
     rows = _Rows()
-    for number_, line in enumerate(block.lines, block.first_line):
+    for number_, line in parsed.lines(block):
         words = line.split()
-        if not words:
-            continue
         if words[0].strip("-") == "procs":
-            parsed.lines_understood += 1
+            pass
         elif set(words) >= NEEDED:
             # Collectors (ExaWatcher, OSWatcher) put the time of day before the columns.
             lead = words.index("r")
             columns = words[lead:]
-            parsed.lines_understood += 1
         else:
             row = _row(columns, words[lead:])
             if row is None:
                 parsed.reject(number_, line)
                 continue
-            parsed.lines_understood += 1
             timed = day.split(line.strip()) if lead else None
             if timed is not None:
                 rows.add(timed[0], row)
@@ -113,10 +109,8 @@ def _row(columns: Sequence[str], words: Sequence[str]) -> dict[str, float] | Non
     width = _width(columns)
     if width == 0 or len(words) < width:
         return None
-    values = [number(word) for word in words[:width]]
-    if any(value is None for value in values):
-        return None
-    return {name: value for name, value in zip(columns, values, strict=False) if value is not None}
+    values = numbers(words[:width])
+    return None if values is None else dict(zip(columns, values, strict=False))
 
 
 class _Rows:
@@ -150,12 +144,7 @@ class _Rows:
 
 def _emit(parsed: Parsed, rows: _Rows, interval_ns: int | None, unit: int) -> None:
     walls = rows.walls()
-    if walls is not None and interval_ns is None and len(walls) > 1:
-        interval_ns = round(int(walls[-1] - walls[0]) / (len(walls) - 1)) or None
-    if interval_ns is None:
-        interval_ns = NS_PER_S
-        if len(rows):
-            parsed.note("the interval of vmstat is not shown: 1 s is assumed")
+    interval_ns = parsed.length_ns(interval_ns, len(rows), () if walls is None else walls.tolist())
     parsed.clock = "own" if walls is None else "wall"
     seconds, percent = interval_ns / NS_PER_S, interval_ns / 100
     ends = np.arange(1, len(rows) + 1) * interval_ns if walls is None else walls

@@ -6,15 +6,15 @@ Manual: vmstat(8). K are 1024 bytes, ticks 10 ms. Versions before 4 say "pages p
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed, Snapshot
+from iowhy.sources.format import Block, Parsed, Snapshot
 from iowhy.sources.formats.proc_stat import TICK_NS
 from iowhy.sources.numbers import KIB
 
 NAME = "vmstat-s"
 TOOL = "vmstat -s"
 HINT = r"^\s*\d+ K total memory"
+NEAR = (r"used memory", 2)
 
 _LINE = re.compile(r"\s*(\d{1,18})\s+(?:(K)\s+)?([A-Za-z][\w -]{2,40}?)\s*")
 _MEMORY = {
@@ -48,24 +48,15 @@ _VM = {
 }
 
 
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """Its first line, above another one of memory."""
-    below = lines[at + 1] if at + 1 < len(lines) else ""
-    return Claim(0.9, again=True) if "used memory" in below else None
-
-
 def read(block: Block) -> Parsed:
     """Into memory_samples, and cpu_samples and vm_samples where there are two copies."""
     parsed = Parsed(TOOL, units="K of 1024 bytes, ticks of 10 ms")
     copies: list[dict[str, int]] = []
-    for at, line in enumerate(block.lines, block.first_line):
-        if not line.strip():
-            continue
+    for at, line in parsed.lines(block):
         match = _LINE.fullmatch(line)
         if match is None:
             parsed.reject(at, line)
             continue
-        parsed.lines_understood += 1
         if match[3] == "total memory" or not copies:
             copies.append({})
         copies[-1][match[3]] = int(match[1])

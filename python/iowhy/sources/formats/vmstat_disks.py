@@ -9,13 +9,14 @@ import re
 from collections.abc import Sequence
 
 from iowhy.sources.clock import interval_of, wall_ns
-from iowhy.sources.format import Block, Claim, Interval, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats._iostat import is_partition
 from iowhy.sources.numbers import NS_PER_S
 
 NAME = "vmstat-disks"
 TOOL = "vmstat -d"
-HINT = r"^disk- -{3,}reads-"
+HINT = r"^disk- -{3,}reads-.*writes"
+SURE = 0.95
 
 MS = 1_000_000
 _ROW = re.compile(
@@ -28,18 +29,11 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The line above the titles; it is repeated every screenful."""
-    return Claim(0.95, again=True) if "writes" in lines[at] else None
-
-
 def read(block: Block) -> Parsed:
     """Into disk_samples, whole disks only; the first report is since boot."""
     parsed = Parsed(TOOL, units="sectors of 512 bytes, ms")
     reports: list[dict[str, tuple[int | None, list[int]]]] = []
-    for at, line in enumerate(block.lines, block.first_line):
-        if not line.strip():
-            continue
+    for at, line in parsed.lines(block):
         if match := _ROW.fullmatch(line):
             if not reports or match[1] in reports[-1]:
                 reports.append({})
@@ -47,8 +41,6 @@ def read(block: Block) -> Parsed:
             reports[-1][match[1]] = when, [int(word) for word in match[2].split()]
         elif not line.startswith("disk-") and not _TITLES.fullmatch(line):
             parsed.reject(at, line)
-            continue
-        parsed.lines_understood += 1
     if len(reports) < 2:
         parsed.note("one report of vmstat -d is since boot, and not taken for load")
         parsed.missing.append("vmstat -d 10 2")
@@ -81,6 +73,6 @@ def _emit(
             if end <= start or min(counters.values()) < 0:
                 continue
             key = {"dev": block.names.disk(name)}
-            parsed.intervals.append(
-                Interval("disk_samples", key, start, end - start, counters, {"in_flight": now[8]})
+            parsed.intervals.add(
+                "disk_samples", key, start, end - start, counters, {"in_flight": now[8]}
             )

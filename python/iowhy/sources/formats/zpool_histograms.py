@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from msgspec import Struct, field
 
 from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats._measure import measure
 from iowhy.sources.numbers import NS_PER_S, size
 
 NAME = "zpool-histograms"
@@ -45,9 +44,9 @@ def read(block: Block) -> Parsed:
     """Into histograms, metrics zfs_KIND_ns and zfs_KIND_bytes, and measurements: bounds of percentiles."""
     parsed = Parsed(TOOL, units="ns; bytes; powers of 1024, also in counts")
     found: list[_Histogram] = []
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         words = line.split()
-        if not words or set(line.strip()) <= {"-", " "}:
+        if set(line.strip()) <= {"-", " "}:
             continue
         groups = _GROUPS.fullmatch(line)
         if groups and re.search(r"_wait\b|_read\b", line):
@@ -57,8 +56,6 @@ def read(block: Block) -> Parsed:
             found[-1].columns = _columns(found[-1].groups, words[1:])
         elif not found or not _row(found[-1], words):
             parsed.reject(at, line)
-            continue
-        parsed.lines_understood += 1
     _emit(parsed, [one for one in found if one.rows], block)
     return parsed
 
@@ -141,7 +138,7 @@ def _percentiles(
         for _, high, count in counts:
             upto += count
             if upto >= share * total:
-                measure(parsed, subject, f"{name}_{label}_below_ns", float(high))
+                parsed.measure(subject, f"{name}_{label}_below_ns", float(high))
                 if label == "p99" and name.startswith("disk_wait"):
                     parsed.note(
                         f"zpool iostat -w: 99 % of {total:,.0f} {name.removeprefix('disk_wait_')}s of {subject}'s "

@@ -13,15 +13,16 @@ from collections.abc import Sequence
 from msgspec import Struct, field
 
 from iowhy.sources.clock import interval_of
-from iowhy.sources.format import Block, Claim, Interval, Parsed
-from iowhy.sources.formats._measure import measure
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import NS_PER_S, size
 
 NAME = "zpool-iostat"
 TOOL = "zpool iostat"
 HINT = r"^\s*capacity\s+operations\s+bandwidth|^pool\s+alloc\s+free\s+read\s+write"
+SURE = 0.95
 
 _TITLES = re.compile(r"pool\s+alloc\s+free\s+read\s+write\s+read\s+write\b")
+NEAR = (r"^\s*" + _TITLES.pattern, 2)
 _WAIT = re.compile(r"([\d.]+)(ns|us|ms|s|m)")
 _WAIT_UNITS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": NS_PER_S, "m": 60 * NS_PER_S}
 #: Rows that stand for several devices below them.
@@ -36,22 +37,14 @@ class _Report(Struct):
     rows: dict[str, tuple[list[float], dict[str, float]]] = field(default_factory=dict)
 
 
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The titles, or the line above them."""
-    found = any(_TITLES.match(line.strip()) for line in lines[at : at + 2])
-    return Claim(0.95, again=True) if found else None
-
-
 def read(block: Block) -> Parsed:
     """Devices into disk_samples (their mean queue and utilisation are not in the text), waits and queues into measurements."""
     parsed = Parsed(TOOL, units="powers of 1024, per second")
     reports: list[_Report] = []
     groups: list[str] = []
     columns: list[str] = []
-    for at, line in enumerate(block.lines, block.first_line):
+    for at, line in parsed.lines(block):
         words = line.split()
-        if not words:
-            continue
         if words[0] == "capacity":
             groups = words[3:]
         elif _TITLES.match(line.strip()):
@@ -66,8 +59,6 @@ def read(block: Block) -> Parsed:
                 reports[-1].rows[words[0]] = row
         elif not reports or len(words) < 7 or set(words[1:]) != {"-"}:
             parsed.reject(at, line)
-            continue
-        parsed.lines_understood += 1
     _emit(parsed, [report for report in reports if report.rows], block)
     return parsed
 
@@ -117,10 +108,7 @@ def _emit(parsed: Parsed, reports: Sequence[_Report], block: Block) -> None:
     if not reports:
         parsed.missing.append("zpool iostat -vly 1 10")
         return
-    interval = interval_of(command)
-    if interval is None:
-        interval = NS_PER_S
-        parsed.note("the interval of zpool iostat is not shown: 1 s is assumed")
+    interval = parsed.length_ns(interval_of(command), reports)
     # With -v a pool's row is the sum of its devices': counted once.
     names = list(dict.fromkeys(name for report in reports for name in report.rows))
     devices = names[1:] if len(names) > 1 and _nested(block) else names
@@ -128,7 +116,7 @@ def _emit(parsed: Parsed, reports: Sequence[_Report], block: Block) -> None:
     for at, report in enumerate(reports):
         for name, (values, more) in report.rows.items():
             for metric, value in more.items():
-                measure(parsed, name, metric, value, (at + 1) * interval)
+                parsed.measure(name, metric, value, (at + 1) * interval)
             if name not in devices:
                 continue
             reads, writes, read, written = (one * seconds for one in values)
@@ -142,9 +130,7 @@ def _emit(parsed: Parsed, reports: Sequence[_Report], block: Block) -> None:
                 counters["read_ns"] = more.get("disk_wait_read_ns", 0.0) * reads
                 counters["write_ns"] = more.get("disk_wait_write_ns", 0.0) * writes
             key = {"dev": block.names.disk(name)}
-            parsed.intervals.append(
-                Interval("disk_samples", key, at * interval, interval, counters)
-            )
+            parsed.intervals.add("disk_samples", key, at * interval, interval, counters)
 
 
 def _nested(block: Block) -> bool:

@@ -31,7 +31,7 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     config.addinivalue_line(
         "markers",
-        "alone: sets or counts what is of the whole machine, or compares CPU times: no test runs beside it (`make test`)",
+        "alone: sets or counts what is of the whole machine, or needs a free CPU: no test runs beside it (`make test`)",
     )
 
 

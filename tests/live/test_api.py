@@ -38,6 +38,7 @@ def test_the_page(folder: Path) -> None:
     assert here.path == folder / "python.iowhy"  # type: ignore[attr-defined]
 
 
+@pytest.mark.alone  # syncs are its cause where others leave it a CPU
 def test_the_notebook(folder: Path) -> None:
     """In a kernel of Jupyter, as readers run it, without ipywidgets; what it shows is drawn, not printed."""
     book = nbformat.read(DOCS / "notebooks" / "first.ipynb", as_version=4)

@@ -47,7 +47,7 @@ def test_a_command_there_is_recorded_and_its_recording_comes_back(tmp_path: Path
     there.mkdir()
     here.mkdir()
     script = f"wc -l; echo 'an error' >&2; dd if=/dev/zero of={there}/z bs=64k count=9 conv=fsync 2>/dev/null; exit 7"
-    done = iowhy(here, ssh, "--", "sh", "-c", script, TMPDIR=str(tmp_path))
+    done = iowhy(here, ssh, "--", "sh", "-c", script)
     assert (done.returncode, done.stdout) == (7, "3\n"), done.stderr
     assert "an error" in done.stderr and "recorded on root@127.0.0.1" in done.stderr
     # The verdict is of that command, and names what can be typed here.
@@ -66,7 +66,7 @@ def test_processes_there_are_recorded_with_what_they_had_started(tmp_path: Path,
     with subprocess.Popen(["sh", "-c", script], start_new_session=True) as server:
         try:
             words = ["-p", str(server.pid), "--duration", "1s"]
-            done = iowhy(tmp_path, ssh, *words, TMPDIR=str(tmp_path))
+            done = iowhy(tmp_path, ssh, *words)
         finally:
             os.killpg(server.pid, signal.SIGKILL)
     assert done.returncode == 0, done.stderr

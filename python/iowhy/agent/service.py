@@ -163,7 +163,7 @@ class Service:
                 for number in asked.take():
                     self._signal(number)
                 if line == "" and not self._ends:
-                    raise Problem(f"{RECORDER} aggregate ended by itself, status {counting.wait()}")
+                    raise Problem(f"{RECORDER} aggregate ended with status {counting.wait()}")
                 if line:
                     late = time.monotonic() + every_s * 2 + PATIENCE_S
                     self._interval(read(line))

@@ -16,7 +16,7 @@ Place = str | PathLike[str]
 #: Options of `iowhy run` that only a terminal has a use for, and what a program does instead.
 _OF_RUN = {
     "json": "ask what record() returns: .json()",
-    "live": "leave it out, and look with `iowhy top` meanwhile",
+    "live": "leave it out, and look with `iowhy top` while it runs",
 }
 
 #: The same of `iowhy experiment` and `iowhy compare`.

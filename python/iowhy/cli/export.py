@@ -77,7 +77,7 @@ class Options:
     output: Path | None = option(
         "-o",
         "--output",
-        help="The file, of csv and parquet the folder; by itself REC with the form's suffix, here; - is stdout.",
+        help="The file, of csv and parquet the folder; by default REC with the form's suffix, here; - is stdout.",
     )
     open_: bool = switch(
         "--open",

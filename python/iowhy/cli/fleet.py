@@ -32,7 +32,9 @@ class Report:
     )
     list_: bool = switch("--list", help="List the reports, each with the question it answers.")
     at: str | None = option(
-        "--at", metavar="TIME", help="trend: the rollout; by itself halfway through the recordings."
+        "--at",
+        metavar="TIME",
+        help="trend: the rollout; by default halfway through the recordings.",
     )
     spark: str | None = option(
         "--spark",

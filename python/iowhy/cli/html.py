@@ -49,7 +49,7 @@ class Options:
         metavar="REC | BEFORE AFTER [AFTER2]... | FILE.json",
     )
     output: Path | None = option(
-        "-o", "--output", help="Where the page goes; by itself NAME.html here."
+        "-o", "--output", help="Where the page goes; by default NAME.html here."
     )
     force: bool = switch("--force", help="A file that exists may be overwritten.")
     open_: bool = switch("--open", help="Open it in the browser.")

@@ -47,7 +47,7 @@ class Stage:
         default=1.0,
         read=_scale,
         metavar="FACTOR",
-        help="Multiplies sizes and counts; 1 by itself.",
+        help="Multiplies sizes and counts; by default 1.",
     )
 
 

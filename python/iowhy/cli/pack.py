@@ -27,7 +27,7 @@ class Options:
     """What `iowhy pack` is asked."""
 
     recording: Path = recording_read()
-    output: Path | None = option("-o", "--output", help="The file; by itself REC.zip, here.")
+    output: Path | None = option("-o", "--output", help="The file; by default REC.zip, here.")
     force: bool = switch("--force", help="A file that exists is overwritten.")
     keep_secrets: bool = switch("--keep-secrets", help=KEEP_SECRETS)
 

@@ -30,7 +30,7 @@ class Options:
         default=600_000_000_000,
         read=positive_duration_ns,
         metavar="TIME",
-        help="Names are looked for at most this long: 30s, 5m; by itself 10m.",
+        help="Names are looked for at most this long: 30s, 5m; by default 10m.",
     )
 
 

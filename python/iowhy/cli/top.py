@@ -44,7 +44,7 @@ class Options:
         metavar="SIZE",
         default=MOST_BYTES,
         read=positive_size_bytes,
-        help="With -p and -a: end the recording when it is this large; 2GiB by itself.",
+        help="With -p and -a: end the recording when it is this large; by default 2GiB.",
     )
 
 

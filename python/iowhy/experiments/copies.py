@@ -31,9 +31,7 @@ def refusal(setting: Setting, parent: Path, free_share: float = 0.8) -> str | No
             "the data lie, with --data-directory"
         )
     if os.geteuid() != 0 and setting.runs_in not in (None, setting.directory):
-        return (
-            f"needs root to put a copy in the place of {setting.directory}, where it does not run"
-        )
+        return f"needs root to put a copy instead of {setting.directory}, where it does not run"
     if not os.access(parent, os.W_OK):
         return f"may not write to {parent}"
     wanted = allocated_bytes(files_below(setting.directory))

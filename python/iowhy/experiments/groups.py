@@ -53,7 +53,7 @@ class Group(Struct, frozen=True):
             if self.read(knob) != value:
                 raise Problem(
                     f"{self.path / knob} was changed during the trial by another program: run the "
-                    "experiment again, by itself"
+                    "experiment again, alone"
                 )
         return {}
 

@@ -335,7 +335,7 @@ def _entry(folder: Path, source: _Source, member: Member, rows: Mapping[str, int
 
 
 def _publish(pack: Path, all_: Sequence[Entry]) -> None:
-    """Puts a new index in the place of the old one."""
+    """Puts a new index instead of the old one."""
     taken: set[str] = set()
     fresh = pack / f".{INDEX}"
     with closing(reading([str(fresh.resolve())])) as connection:

@@ -221,7 +221,7 @@ class _Lifting:
                 yield "joins", join.args["on"]
 
     def _ask(self, node: exp.Expression, made: exp.Expression, aggregated: bool) -> None:
-        """A join in the place of a question to all rows of a recording."""
+        """A join instead of a question to all rows of a recording."""
         number = len(self.added)
         answer: exp.Expression
         if isinstance(node, exp.In):

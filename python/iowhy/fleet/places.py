@@ -39,7 +39,7 @@ def places(where: Sequence[str]) -> list[Path]:
 
 
 def _with_those_of_packs(found: Iterable[Path]) -> Iterator[Path]:
-    """The recordings of packs in the place of their packs."""
+    """The recordings of packs instead of their packs."""
     packs = []
     for path in found:
         if is_day_pack(path):

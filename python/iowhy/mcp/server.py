@@ -38,7 +38,7 @@ def serve(within_s: float, *, keep_secrets: bool) -> None:
     reads = ToolAnnotations(readOnlyHint=True, openWorldHint=False)
     for tool in TOOLS:
         server.tool(annotations=reads)(_saying(tool, ToolError, within_s, keep_secrets))
-    # The SDK puts something else in the place of the descriptor itself.
+    # The SDK puts something else instead of the descriptor itself.
     answers = os.dup(1)
     threading.Thread(target=_end_with_reader, args=[answers], daemon=True).start()
     server.run("stdio")

@@ -22,14 +22,15 @@ class Budgets:
         help="End with 3 where the run costs more, e.g. 'sync_calls <= 10'; list shows the names.",
     )
     config: Path | None = option(
-        "--config", help="What a project expects; by itself iowhy.toml here or above."
+        "--config", help="What a project expects; by default iowhy.toml here or above."
     )
     baseline: Path | None = option(
         "--baseline", help="Counts of runs before, in a file: end with 3 where one grew."
     )
     update: bool = switch("--update", help="Add this run to the baseline, and hold nothing to it.")
     name: str | None = option(
-        "--name", help="What the run is called in the baseline and in JUnit; by itself its command."
+        "--name",
+        help="What the run is called in the baseline and in JUnit; by default its command.",
     )
     junit: Path | None = option("--junit", help="Write what became of it as JUnit XML, too.")
     annotate: str = option(

@@ -95,7 +95,7 @@ class Options:
         help="When iowhy itself is killed: keep CMD and its recording running, or end them.",
     )
     live: bool = switch(
-        "--live", help="Show the live view meanwhile; what CMD prints goes to REC.output."
+        "--live", help="Show the live view while it runs; what CMD prints goes to REC.output."
     )
     quiet: bool = switch(
         "-q",

@@ -16,7 +16,7 @@ def recording_read() -> Any:
 
 
 def recording_kept() -> Any:
-    """Where a new recording is kept; by itself under a free name here."""
+    """Where a new recording is kept; by default under a free name here."""
     return option("-o", "--output", help="Where to keep the recording.")
 
 

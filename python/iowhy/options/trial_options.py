@@ -33,7 +33,7 @@ class Trials:
         "directory), cold-machine (drops all caches).",
     )
     work_directory: Path | None = option(
-        "--work-directory", help="Where CMD runs and what is copied or warmed; by itself here."
+        "--work-directory", help="Where CMD runs and what is copied or warmed; by default here."
     )
     data_directory: Path | None = option(
         "--data-directory", help="What is copied or warmed, where that lies elsewhere."

@@ -120,7 +120,7 @@ def reachable(path: Path) -> None:
 
 
 def put(path: Path, what: Path | bytes) -> None:
-    """Stores a file, or what is given, under a path: all of it or nothing, in the place of what is there. Raises Problem that says what the
+    """Stores a file, or what is given, under a path: all of it or nothing, instead of what is there. Raises Problem that says what the
     store answered, and OSError where the file cannot be read."""
     store = _store(path.parts[1], _PUT_WITHIN)
     import obstore

@@ -1,4 +1,4 @@
-"""Puts new rows in the place of a table's old ones: who reads the recording meanwhile sees either of them whole."""
+"""Puts new rows instead of a table's old ones: who reads the recording meanwhile sees either of them whole."""
 
 import ctypes
 import json
@@ -84,7 +84,7 @@ def _rewrite_packed(
 
 
 def _put(source: BinaryIO, to: Path) -> None:
-    """Puts a file in the place of another, as whose and as readable as that was."""
+    """Puts a file instead of another, as whose and as readable as that was."""
     before = to.lstat()
     fresh = to.with_name(f".{to.name}.{os.urandom(4).hex()}")
     try:

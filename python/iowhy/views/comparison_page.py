@@ -187,7 +187,8 @@ def evidence(time: TwoSamples | None, before: int, after: int) -> list[str]:
     if time is None:
         return []
     if time.p_mann_whitney is None or time.p_permutation is None:
-        return [f"{before} and {after} runs: record 3 or more of each to know how sure this is"]
+        runs = f"{before} run{'' if before == 1 else 's'} and {after}"
+        return [f"{runs}: record 3 or more of each to know how sure this is"]
     return [
         f"the second takes longer in {time.superiority * 100:.0f} % of pairs of runs; p {time.p_mann_whitney:.2g} (Mann-Whitney), {time.p_permutation:.2g} (permutation), "
         f"{before} and {after} runs"

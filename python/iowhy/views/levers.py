@@ -16,6 +16,6 @@ def show(out: Console, found: Iterable[Availability]) -> None:
         paragraph(out, f"{one.name}: {kind}{extra}. {one.does}")
         paragraph(out, f"needs {one.needs}", "bright_black", 2)
         if one.refusal is None:
-            paragraph(out, f"can act here; by itself: {', '.join(one.levels)}", "green", 2)
+            paragraph(out, f"can act here; by default: {', '.join(one.levels)}", "green", 2)
         else:
             paragraph(out, f"cannot act here: {one.refusal}", "yellow", 2)

@@ -102,9 +102,9 @@ def _draw(overview: Overview, out: "Console", facts: int, fixes: int, kept: bool
     for sentence in went_wrong(overview):
         paragraph(out, sentence, "yellow")
     if first is not None and not found.too_short:
+        verdict_tables.show_machine(out, overview.suffering)
         if not first.healthy:
             _fixes(out, found, first, fixes)
-        verdict_tables.show_machine(out, overview.suffering)
         _facts(out, first, facts)
         _sure(out, overview, first)
     budget_bar.show(out, overview)

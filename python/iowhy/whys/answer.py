@@ -59,7 +59,8 @@ def headline(
         return _too_short(facts, made)
     if findings and findings[0].healthy:
         took = facts.shares_of_ns
-        long = "" if took is None else f"{facts.run.who} took {duration(took)}, "
+        known = took is not None and not facts.run.pasted
+        long = f"{facts.run.who} took {duration(took)}, " if known else ""
         return f"Nothing to fix in I/O: {long}{findings[0].summary}."
     if not budget.known and not findings:
         return (

@@ -112,7 +112,7 @@ class Finding(Struct, frozen=True):
     its share, whose time the first remedy ends as well: then the gain is of their time too.
     `summary` is what was done in its time, as a candidate has it. `experiment` is the lever that
     would prove it, `proof` the command that does, as it is typed (None where it cannot be). `healthy` says that nothing is wrong: a finding
-    that explains no time, in the place of others. `share_of` says what `share` is a part of: the elapsed
+    that explains no time, instead of others. `share_of` says what `share` is a part of: the elapsed
     time, but where no time was printed. `classes` are those of the time budget that it claims time of.
     `behind` names the cause whose remedy must come first, where it was put behind that although more could be gained here.
     `never_ends`: it is first whatever it explains, as what waits for it waits for ever. `also_fits`: causes to which the evidence

@@ -42,7 +42,7 @@ documentation says so:
     shrinks = true                      # only where it, or those that `worked`, read more than they write: who takes apart does not
     again = true                        # only where it reads what had been in memory before, or ran already before it was recorded
     orders = true                       # optional: it changes only the order of what is read
-    less = true                         # optional: it leaves work out, in the place of doing it on more CPUs
+    less = true                         # optional: it leaves work out, instead of doing it on more CPUs
     do = "…"
     risk = "…"                          # what it costs; "none"
     link = "https://…"

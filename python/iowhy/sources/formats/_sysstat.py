@@ -24,7 +24,7 @@ _BANNER = re.compile(
 )
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2}):(\d{2})(?:\s+([AP]M))?(?=\s|$)")
 
-#: What stands in the place of the time before the averages over all intervals, in some languages.
+#: What stands instead of the time before the averages over all intervals, in some languages.
 AVERAGE = frozenset({"Average:", "Durchschn.:", "Moyenne:", "Media:", "平均时间:", "平均值:"})
 DAY_NS = 86_400 * NS_PER_S
 

@@ -75,7 +75,7 @@ def _emit(parsed: Parsed, reports: Sequence[dict[str, dict[str, float]]], block:
 
 
 def _counters(row: dict[str, float], interval: int) -> dict[str, float] | None:
-    """As iostat of Linux has them; -I prints counts of the interval in the place of rates."""
+    """As iostat of Linux has them; -I prints counts of the interval instead of rates."""
     per, seconds = ("s", 1.0) if "r/s" in row else ("i", interval / NS_PER_S)
     renamed = {
         _RENAMED.get(name.removesuffix(f"/{per}"), name): value for name, value in row.items()

@@ -202,7 +202,7 @@ class TopApp(App[bool]):
             self.table.show(page.columns if page else (), page.rows if page else ())
 
     def _nothing(self, page: Page | None) -> str:
-        """What stands in the place of rows, where there are none."""
+        """What stands instead of rows, where there are none."""
         if self.problem:
             return "nothing of it can be read"
         if self.moment is None or page is None:

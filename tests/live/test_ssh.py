@@ -51,7 +51,7 @@ def test_a_command_there_is_recorded_and_its_recording_comes_back(tmp_path: Path
     assert (done.returncode, done.stdout) == (7, "3\n"), done.stderr
     assert "an error" in done.stderr and "recorded on root@127.0.0.1" in done.stderr
     # The verdict is of that command, and names what can be typed here.
-    assert "kept in sh.iowhy" in done.stderr
+    assert "iowhy why sh.iowhy" in done.stderr
     recording = open_recording(here / "sh.iowhy")
     assert recording.manifest.complete
     query = f"SELECT count(*), sum(ret) FROM syscalls s JOIN files f USING (dev, ino) WHERE name = 'write' AND path = '{there}/z'"

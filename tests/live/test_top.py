@@ -77,7 +77,7 @@ def test_the_status_and_the_verdict_come_when_it_is_left_at_the_end(terminal: Te
     terminal.until(lambda seen: "Cause" in seen or "cause" in seen)
     terminal.tmux("send-keys", "q")
     seen = terminal.until(lambda seen: "status 5" in seen)
-    assert "kept in a.iowhy" in seen
+    assert "iowhy why a.iowhy" in seen
 
 
 def test_a_machine_that_is_watched_is_recorded_until_the_view_is_left(

@@ -51,7 +51,9 @@ def run(seed: int, end: float, most: int | None = None) -> Tally:
             try:
                 _one(tally, disk, size, number, dice)
             finally:
-                subprocess.run(["umount", disk], check=True)
+                subprocess.run(
+                    ["umount", "--lazy", disk], check=True
+                )  # who asks filesystems may have it open still
             number += 1
     return tally
 

@@ -124,6 +124,7 @@ def test_a_fix_is_one_of_the_remedies_that_its_causes_print(one: Scenario) -> No
     printed = [Path(str(evidence.__file__)).read_text()]  # what several causes say
     for cause in causes():
         if cause.name in one.broken.causes:
+            printed += [remedy.do for remedy in cause.remedies]
             printed.append(Path(str(sys.modules[cause.find.__module__].__file__)).read_text())
     for program in programs():
         printed += [

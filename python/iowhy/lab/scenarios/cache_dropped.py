@@ -38,6 +38,6 @@ SCENARIO = Scenario(
     ),
     devices=("hdd", "ssd"),
     chain=("another program dropped them", "by dd"),
-    remedy="have that program drop nothing",
+    remedy="from dropping pages",
     tools=("dd",),
 )

@@ -33,7 +33,7 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("flush-slow", "ssd", "hdd"),
-    remedy="filesystem of the kernel's own",
+    remedy="local disk's filesystem",
     filesystems=("ext4",),
     tools=("dd",),
 )

@@ -130,7 +130,7 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("hdd", "ssd", "flush-slow", "file", "memory"),
-    remedy=r"allocate it before writing",
+    remedy=r"allocate the file before writing",
     filesystems=("ext4", "xfs", "btrfs"),
     chain=(
         "msync: ",

@@ -59,6 +59,6 @@ SCENARIO = Scenario(
     devices=("hdd",),
     filesystems=("ext4", "xfs"),
     share_is_gain=False,
-    remedy="into one",
+    remedy="fewer, larger files",
     tools=("perl", "sync"),
 )

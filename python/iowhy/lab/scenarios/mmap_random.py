@@ -44,6 +44,6 @@ SCENARIO = Scenario(
             ("cache-cold", *FINE, "queue-shallow", "random-access", "small-requests"),
         ),
     ),
-    remedy=r"madvise RANDOM",
+    remedy=r"MADV_RANDOM",
     devices=("ssd",),
 )

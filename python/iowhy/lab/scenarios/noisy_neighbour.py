@@ -51,5 +51,5 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("hdd", "ssd"),
-    remedy="run them at another time",
+    remedy="at another time",
 )

@@ -67,7 +67,7 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("hdd", "ssd", "flush-slow", "file"),
-    remedy=r"one part at a time|on one part before",
+    remedy=r"work in parts",
     chain=("hit ratio pass by pass", "would have to fit"),
     figures=(
         Figure("size that would have to fit", "MiB", None, None, _would_fit),

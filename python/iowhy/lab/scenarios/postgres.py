@@ -132,7 +132,7 @@ SCENARIOS = (
             Variant("one-transaction", "all in one", lambda s: _commits(s, together=True), _QUIET),
         ),
         devices=("hdd", "flush-slow"),
-        remedy=r"one transaction for many rows",
+        remedy=r"once for many rows",
         tools=_TOOLS,
     ),
     Scenario(

@@ -36,6 +36,6 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("hdd",),
-    remedy=r"run them at another time",
+    remedy=r"at another time",
     tools=("sync", "dd"),
 )

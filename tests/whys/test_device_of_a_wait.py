@@ -40,8 +40,7 @@ def test_a_sync_behind_what_others_made_dirty(judged: Judge) -> None:
     story = dirtied(dirtied(behind_others(), 77), 78, OTHER | 1)
     story.add("neighbours", tgid=70, comm="kworker/u8:0").add("neighbours", tgid=77, comm="dd")
     found = leads(judged(story), "device-contended", 0.85)
-    assert "waits for sda" in found.summary
-    assert tells(found.summary, "dd", "77")
+    assert tells(found.summary, "sda", "dd", "77")
     assert tells(chain(found), "35.2 MiB", "sda", "dd", "77")
     # Their pages are written by the kernel, in nobody's name: no weight of the command's helps.
     assert any("vm.dirty_bytes" in one for one in found.remedies)
@@ -59,7 +58,7 @@ def test_the_group_that_did_most_is_named(judged: Judge, alone: int, who: str) -
     for tgid in range(100, 119):
         dirtied(story, tgid, pages=500).add("neighbours", tgid=tgid, comm="dd", container="c1")
     found = leads(judged(story), "device-contended", 0.85)
-    assert f"writing what {who} made dirty" in found.summary
+    assert who in found.summary
 
 
 def test_without_a_name_it_is_a_number(judged: Judge) -> None:

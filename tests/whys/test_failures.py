@@ -6,7 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from iowhy.recordings import Recording
-from iowhy.whys.verdict import judge
+from iowhy.whys.facts import facts_of
+from iowhy.whys.failures import failures
+from tests.numbers_told import tells
 
 from .made import FILE, KIB, MS, START, Story
 
@@ -34,6 +36,11 @@ def ended(recording: Recording, status: int) -> Recording:
     )
 
 
+def told(recording: Recording) -> tuple[str, ...]:
+    with facts_of(recording) as facts:
+        return failures(facts)
+
+
 @pytest.mark.parametrize(
     ("name", "error", "always", "where_it_failed"),
     [
@@ -51,26 +58,25 @@ def ended(recording: Recording, status: int) -> Recording:
 def test_which_errors_are_said(
     name: str, error: int, always: bool, where_it_failed: bool, tmp_path: Path
 ) -> None:
-    made = story(name, error).write(tmp_path / "x.iowhy")
+    made = story(name, error).made(tmp_path / "x.iowhy")
     for status, said in ((0, always), (1, where_it_failed)):
-        assert bool(judge(ended(made, status)).failures) == said, status
+        assert bool(told(ended(made, status))) == said, status
 
 
 def test_what_is_said(tmp_path: Path) -> None:
-    made = story("write", 28).write(tmp_path / "x.iowhy")
-    assert judge(made).failures == (
-        "write of /data/file failed: no space is left on /data (ENOSPC; 2 calls, the last 1.5 s before the end). "
-        "Look: df -h has its blocks, df -i its inodes.",
-    )
+    made = story("write", 28).made(tmp_path / "x.iowhy")
+    (said,) = told(made)
+    assert tells(said, "/data/file", "/data", "ENOSPC", "2 calls", "1.5 s")
+    assert "df -h" in said and "df -i" in said
 
 
 def test_the_last_error_comes_first(tmp_path: Path) -> None:
     both = story("write", 28)
     both.tables["syscalls"][-1] |= {"ret": -5}
-    names = [one.split("(")[1][:6] for one in judge(both.made(tmp_path / "x.iowhy")).failures]
+    names = [one.split("(")[1][:6] for one in told(both.made(tmp_path / "x.iowhy"))]
     assert names == ["EIO; 1", "ENOSPC"]
 
 
 def test_a_terminal_that_has_gone_is_no_broken_disk(tmp_path: Path) -> None:
-    made = story("read", 5, ino=102).write(tmp_path / "x.iowhy")
-    assert judge(ended(made, 1)).failures == ()
+    made = story("read", 5, ino=102).made(tmp_path / "x.iowhy")
+    assert told(ended(made, 1)) == ()

@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.numbers_told import tells
+
 from ..conftest import Judge, absent, chain, leads
 from ..made import FILE, KIB, MS, START, Story
 
@@ -26,7 +28,7 @@ def test_it_names_what_costs_most_and_not_what_has_most_pages(judged: Judge) -> 
     story.cache(lookups=5120, misses=400, readahead=4720, ino=301)
     found = leads(judged(story), "cache-cold", 0.5)
     said = chain(found)
-    assert "/data/apart takes 95 % of the time in reads" in said
+    assert tells(said, "/data/apart", "95 %")
     assert "do not start where the one before ended" in said and "each takes the device" in said
 
 

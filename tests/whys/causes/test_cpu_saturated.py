@@ -133,7 +133,7 @@ def test_the_headline_and_the_chain_name_the_same_share(judged: Judge) -> None:
     story = Story(2.0, cpus=2).thread(10, user=0.4, runnable=0.5).thread(11, user=0.5, runnable=0.4)
     verdict = judged(story.machine(busy=1.0))
     found = leads(verdict, "cpu-saturated", 0.95)
-    assert "50 % ready and waiting for one, 50 % on one" in found.chain[0].statement
+    assert tells(found.chain[0].statement, "50 %", "50 %")
     assert "on CPUs that other processes use too, or waiting for one" in found.summary
 
 

@@ -2,6 +2,7 @@
 
 from iowhy.tables import calls
 from iowhy.whys.causes import not_io
+from tests.numbers_told import tells
 
 from ..conftest import Judge, absent, chain, leads
 from ..made import MS, Story
@@ -59,7 +60,7 @@ def test_a_child_that_is_not_followed_can_be(judged: Judge) -> None:
 def test_a_file_lock_is_named_though_the_call_is_not_one_of_idleness(judged: Judge) -> None:
     story = Story(2.0).caller("flock", 2, sleeping=950 * MS, cpu=1_000, bytes_=None, gap_share=0.0)
     found = leads(judged(story), "not-io", 0.9)
-    assert "in flock: 2 calls" in chain(found) and "a lock on a file" in found.summary
+    assert tells(chain(found), "flock", "2 calls") and "a lock on a file" in found.summary
     assert not any("not known" in text for text in found.lowered_by)
 
 
@@ -74,7 +75,7 @@ def test_a_call_that_explains_next_to_nothing_is_not_what_is_waited_for(judged: 
 def test_a_lock_is_named_beside_a_moment_in_another_call(judged: Judge) -> None:
     story = Story(2.0).caller("flock", 2, sleeping=950 * MS, cpu=1_000, bytes_=None, gap_share=0.0)
     found = leads(judged(story.idle_call("futex", 0.0001)), "not-io", 0.9)
-    assert "in flock: 2 calls" in chain(found)
+    assert tells(chain(found), "flock", "2 calls")
 
 
 def test_of_calls_that_last_all_the_time_another_recording_of_it_tells_no_more(

@@ -14,14 +14,17 @@ from tests import house
 #: runs commands (lab, experiment, compare) knows of them.
 BASE = {
     "errors",
+    "free_name",
     "hung_filesystem",
     "invocation",
+    "masking",
     "messages",
     "quantities",
     "units",
     "tables",
     "users",
     "proc_stat",
+    "project_file",
     "version",
     "package_files",
     "written_files",
@@ -29,7 +32,10 @@ BASE = {
 MAY_IMPORT = {
     "": {"api", "errors", "version"},
     "errors": set(),
+    "free_name": set(),
     "hung_filesystem": {"errors"},
+    "masking": set(),
+    "project_file": set(),
     "messages": set(),
     "quantities": BASE,
     "units": BASE,
@@ -88,6 +94,14 @@ def unlisted_or_stale(rule: str, found: dict[str, str]) -> list[str]:
     assert all(listed.values()), "each entry of house.toml has a reason"
     stale = [f"house.toml lists {key}, which breaks no rule" for key in listed if key not in found]
     return [text for key, text in found.items() if key not in listed] + stale
+
+
+def test_no_analysis_is_imported_before_the_command_runs() -> None:
+    asked = "import sys, iowhy.cli.run; print(*sys.modules)"
+    words = [sys.executable, "-c", asked]
+    done = subprocess.run(words, cwd=house.ROOT, capture_output=True, text=True, check=True)
+    slow = {"duckdb", "iowhy.recordings", "iowhy.relations", "iowhy.whys", "iowhy.expect"}
+    assert slow & set(done.stdout.split()) == set()
 
 
 def test_plain_pytest_collects_modules_of_one_name() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iowhy.invocation import joined
-from iowhy.recordings.masking import masked, masked_json, masked_words
+from iowhy.masking import masked, masked_json, masked_words
 
 #: § is the secret, in words of a command; ¤ one that stands in an address or among others.
 COMMANDS = [

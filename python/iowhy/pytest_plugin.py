@@ -104,7 +104,7 @@ class Recorder(Struct, frozen=True):
     def recording(self) -> Iterator[Run]:
         """Records this process, and what it starts, while the block runs."""
         with aside():
-            from iowhy.recordings.free_name import free_name
+            from iowhy.free_name import free_name
 
             place = free_name(self.folder, "test")
         with _recorded(place) as run:
@@ -282,7 +282,7 @@ def _place(keep: Path | None, name: str) -> Iterator[Path]:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         return
-    from iowhy.recordings.free_name import free_name
+    from iowhy.free_name import free_name
 
     yield free_name(keep, "".join(one if one.isalnum() or one in "-_." else "_" for one in name))
 

@@ -1,3 +1,3 @@
 """The version of iowhy; pyproject.toml and Cargo.toml have the same (RELEASING.md)."""
 
-VERSION = "0.1.0"
+VERSION = "0.2.0"

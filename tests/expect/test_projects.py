@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from iowhy.errors import Problem
 from iowhy.expect.baseline import RUNS, Baseline, Entry, counts, read_baseline
 from iowhy.expect.project import read_project
-from iowhy.expect.project_file import find_project
 from iowhy.measures import measures, values
+from iowhy.project_file import find_project
 from iowhy.recordings import open_recording
 from iowhy.relations import Relations
 from tests.command_line import Done, invoke

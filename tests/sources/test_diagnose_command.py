@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from iowhy.overview import Overview, overview
 
+from iowhy.commands.overview import Overview, overview
 from iowhy.errors import Problem
 from iowhy.recordings import Recording, open_recording
 from iowhy.whys import classes
@@ -238,7 +238,7 @@ def test_all_that_is_printed_of_a_text_can_be_typed_and_has_its_rows(
         judged.append(overview(recording))
         return judged[0]
 
-    monkeypatch.setattr("iowhy.overview.overview", seen)
+    monkeypatch.setattr("iowhy.commands.overview.overview", seen)
     found = invoke(["diagnose", "--json", "-o", str(tmp_path / "out.iowhy"), str(path)])
     if isinstance(found.exception, Problem):
         return

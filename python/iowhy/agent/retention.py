@@ -16,9 +16,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from iowhy.errors import Problem
+from iowhy.free_name import free_name
 from iowhy.recordings.allocated import allocated_bytes
 from iowhy.recordings.days import day_folder
-from iowhy.recordings.free_name import free_name
 from iowhy.recordings.manifest import MANIFEST, read_manifest
 
 OPEN = ".open"

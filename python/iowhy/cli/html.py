@@ -9,10 +9,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from iowhy.errors import Problem
+from iowhy.masking import masked, masked_words, unmasked
 from iowhy.messages import say as tell
 from iowhy.options.described import option, switch, word
 from iowhy.options.output import KEEP_SECRETS
-from iowhy.recordings.masking import masked, masked_words, unmasked
 from iowhy.views.progress import working
 from iowhy.written_files import check_free, put
 

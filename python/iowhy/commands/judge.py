@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from iowhy.errors import Problem
-from iowhy.expect.project_file import find_project
 from iowhy.invocation import joined, typed
+from iowhy.masking import masked, masked_words, unmasked
 from iowhy.messages import printable
 from iowhy.options.budgets import Budgets
-from iowhy.recordings.masking import masked, masked_words, unmasked
+from iowhy.project_file import find_project
 
 if TYPE_CHECKING:  # slow to import
     from iowhy.expect import Expectation, Outcome

@@ -19,8 +19,8 @@ from msgspec import Struct
 
 from iowhy.errors import Problem
 from iowhy.expect.expectation import Expectation, read_expectation
-from iowhy.expect.project_file import NAME
 from iowhy.invocation import joined
+from iowhy.project_file import NAME
 
 _MOST_BYTES = 1 << 20
 _KEYS = ("baseline", "expect", "command")

@@ -8,9 +8,9 @@ from functools import wraps
 from typing import Any
 
 from iowhy.errors import Problem
+from iowhy.masking import masked, masked_json
 from iowhy.mcp.tools import TOOLS
 from iowhy.mcp.worker import answered
-from iowhy.recordings.masking import masked, masked_json
 from iowhy.version import VERSION
 
 _INSTRUCTIONS = (

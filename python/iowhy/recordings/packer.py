@@ -11,9 +11,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from iowhy.errors import Problem
+from iowhy.masking import masked, masked_json
 from iowhy.recordings.experiments import EXPERIMENT_MAX_BYTES
 from iowhy.recordings.manifest import MANIFEST, MANIFEST_MAX_BYTES
-from iowhy.recordings.masking import masked, masked_json
 from iowhy.recordings.packed import MOST_FILE_BYTES, SUFFIX, copy_bytes
 from iowhy.recordings.plain_file import open_plain
 from iowhy.recordings.recording import Recording

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from iowhy.errors import Problem
 from iowhy.hung_filesystem import must_answer
 from iowhy.invocation import quoted
+from iowhy.masking import masked, masked_words
 from iowhy.recordings.days import PACK_SUFFIX
 from iowhy.recordings.manifest import MANIFEST, Manifest, parsed_manifest, read_manifest
-from iowhy.recordings.masking import masked, masked_words
 from iowhy.recordings.object_store import copied, is_stored
 from iowhy.recordings.open_tables import OpenTables
 from iowhy.recordings.packed import is_packed, unpacked

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from iowhy.errors import Problem
+from iowhy.free_name import free_name
 from iowhy.messages import say
-from iowhy.recordings.free_name import free_name
 from iowhy.sources import ending, orphans
 from iowhy.sources.lifeline import Recorder
 from iowhy.sources.request import Request

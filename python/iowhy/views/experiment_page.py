@@ -14,9 +14,9 @@ from iowhy.experiments.interval import Interval
 from iowhy.experiments.lever_answer import Answer, Response, Verdict
 from iowhy.experiments.result import Judged, Result, save_json
 from iowhy.experiments.sentence import plain, with_interval
+from iowhy.masking import masked
 from iowhy.messages import printable
 from iowhy.options.experiment import Options
-from iowhy.recordings.masking import masked
 from iowhy.views.terminal import WIDTH, Field, paragraph, print_rows, shorten
 from iowhy.written_files import put
 

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from iowhy.masking import masked
 from iowhy.messages import printable
 from iowhy.messages import say as tell
-from iowhy.recordings.masking import masked
 
 if TYPE_CHECKING:  # slow to import
     from iowhy.expect import Outcome

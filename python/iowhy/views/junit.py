@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from iowhy.masking import masked
 from iowhy.messages import printable
-from iowhy.recordings.masking import masked
 from iowhy.written_files import SHARED_FILE, opened
 
 if TYPE_CHECKING:  # slow to import

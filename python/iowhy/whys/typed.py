@@ -10,8 +10,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from iowhy.free_name import free_name
 from iowhy.invocation import as_root, joined, quoted, typed
-from iowhy.recordings.free_name import free_name
 from iowhy.users import is_everything
 from iowhy.whys.facts import Facts, started, used_files
 

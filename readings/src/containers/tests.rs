@@ -26,7 +26,7 @@ fn hierarchy(point: &Path) -> Hierarchy {
 }
 
 fn on(point: &Path, files: &Path) -> Containers {
-    let mut containers = Containers::on(&Roots::default(), hierarchy(point), files);
+    let mut containers = Containers::here(&Roots::default(), hierarchy(point), files);
     containers.whole_view = true;
     containers
 }

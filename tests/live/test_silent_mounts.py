@@ -157,13 +157,13 @@ def test_who_begins_a_program_meanwhile_holds_nobody_up(
             cat.kill()
 
 
-def test_what_a_runtime_keeps_there_is_left_out(
-    tmp_path: Path, silenced: tuple[Path, int]
-) -> None:
+def test_what_a_runtime_keeps_there_is_left_out(tmp_path: Path, silenced: tuple[Path, int]) -> None:
     mount, server = silenced
     kept = Path("/run/crun")
     kept.mkdir(exist_ok=True)
-    bound = f"mount --bind {mount} {kept} && exec {program(RECORDER)} run -o {tmp_path}/a.iowhy -- true"
+    bound = (
+        f"mount --bind {mount} {kept} && exec {program(RECORDER)} run -o {tmp_path}/a.iowhy -- true"
+    )
     with reading(mount, server, READ):
         subprocess.run(["unshare", "-m", "sh", "-c", bound], check=True, timeout=HANGS_S)
     with suppress(OSError):

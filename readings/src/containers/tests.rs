@@ -346,6 +346,35 @@ fn a_pod_of_podman_is_its_own_containers_alone() {
 }
 
 #[test]
+fn a_static_pods_container_without_its_nodes_name() {
+    let one = Container {
+        id: "aaaa".into(),
+        name: Some("etcd".into()),
+        pod: Some("etcd-node7".into()),
+        pod_namespace: Some("kube-system".into()),
+        group: "/kubepods/pod1/aaaa".into(),
+        ..Container::default()
+    };
+    let asked = |asked: &str, nodes: &[String]| {
+        find::groups_on(
+            vec![Arc::new(one.clone())],
+            &Wanted::Container(asked.into()),
+            nodes,
+        )
+    };
+    let nodes = ["node7".to_owned()];
+    for (name, found) in [
+        ("kube-system/etcd/etcd", true),
+        ("kube-system/etcd-node7/etcd", true),
+        ("kube-system/etcd/other", false),
+        ("other/etcd/etcd", false),
+    ] {
+        assert_eq!(asked(name, &nodes).is_ok(), found, "{name}");
+    }
+    assert!(asked("kube-system/etcd/etcd", &[]).is_err());
+}
+
+#[test]
 fn a_group_is_found_by_its_number_on_this_machine() {
     let Some(containers) = Containers::new(&Roots::default()) else {
         return;

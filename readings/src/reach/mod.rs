@@ -8,7 +8,7 @@
 mod serve;
 mod wire;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
 use std::io::{self, BufReader, Write};
 use std::os::fd::OwnedFd;
@@ -48,6 +48,7 @@ const READ: u8 = 5;
 const CONTAINER: u8 = 6;
 const NODES: u8 = 7;
 const PROCESS_FILE: u8 = 8;
+const DAEMONS: u8 = 9;
 /// Kinds of answers.
 const DONE: u8 = 0;
 const NOT_OPENED: u8 = 1;
@@ -268,6 +269,19 @@ impl Reach {
         serde_json::from_slice(&said.text).ok()
     }
 
+    /// The processes that serve FUSE filesystems, by device number, as far as known.
+    pub fn daemons(&mut self, mounts: &Mounts) -> BTreeMap<i64, i64> {
+        if !mounts.iter().any(Mount::is_fuse) {
+            return BTreeMap::new();
+        }
+        let said = self.ask(&frame(DAEMONS, &[0], b""));
+        let pairs = said.map(|said| said.numbers).unwrap_or_default();
+        pairs
+            .chunks_exact(2)
+            .map(|pair| (pair[0], pair[1]))
+            .collect()
+    }
+
     /// Whether the filesystem of this path is known to be silent.
     fn is_silent(&self, path: &[u8]) -> bool {
         let path = Path::new(OsStr::from_bytes(path));
@@ -420,7 +434,7 @@ enum About<'a> {
 
 fn about(one: &Frame) -> About<'_> {
     match (one.kind, &one.numbers[..]) {
-        (THREAD | PROCESS_FILE, [tgid, ..]) => About::Process(*tgid),
+        (THREAD | PROCESS_FILE | DAEMONS, [tgid, ..]) => About::Process(*tgid),
         (CONTAINER | NODES, _) => About::Runtimes,
         _ => About::Path(&one.text),
     }

@@ -15,10 +15,11 @@ use serde::{Deserialize, Serialize};
 
 use super::wire::Frame;
 use super::{
-    Space, AT_END, CONTAINER, DONE, LAYOUT, NODES, NOT_OPENED, NOT_REGULAR, NO_MAP, NO_TIME,
-    PROCESS_FILE, READ, SPACE, THREAD,
+    Space, AT_END, CONTAINER, DAEMONS, DONE, LAYOUT, NODES, NOT_OPENED, NOT_REGULAR, NO_MAP,
+    NO_TIME, PROCESS_FILE, READ, SPACE, THREAD,
 };
 use crate::containers::{Containers, Hierarchy};
+use crate::filesystems::daemons;
 use crate::layout::{Bounds, Layout, NoLayout};
 use crate::mounts::Mounts;
 use crate::renamed::Renamed;
@@ -119,6 +120,13 @@ fn answer(asked: &Frame, known: &mut Known) -> Frame {
             text(process_file(*tgid, path, *offset as u64, *most as u64))
         }
         (THREAD, [tgid, tid]) => json(&held(*tgid, *tid)),
+        (DAEMONS, [_]) => Frame {
+            numbers: daemons(&Roots::default())
+                .into_iter()
+                .flat_map(|(dev, tgid)| [dev, tgid])
+                .collect(),
+            ..Frame::default()
+        },
         (NODES, []) => json(&known.containers(&asked.text).map(Containers::told_nodes)),
         (CONTAINER, []) => {
             let mut parts = asked.text.splitn(2, |byte| *byte == 0);

@@ -45,8 +45,9 @@ impl Places {
             }
         }
         let mut reach = Reach::new(&roots);
+        let daemons = reach.daemons(&mounts);
         let mut space = |mount: &Path| reach.space(mount);
-        for row in filesystems::rows(&roots, &mounts, &mut space).unwrap_or_default() {
+        for row in filesystems::rows(&roots, &mounts, &daemons, &mut space).unwrap_or_default() {
             if self.mounts.insert(row.dev, row.mount.to_string()).is_none() {
                 sink.push(row);
             }

@@ -1,7 +1,8 @@
 //! The agent's recordings, one after another, until it is told to end.
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use iowhy_recorder::process::lifeline::Lifeline;
 use iowhy_recorder::process::signals::Signals;
 use iowhy_store::manifest::{Manifest, Mode, Sensor, Source};
 use iowhy_store::{Limits, Recording};
+use nix::poll::{poll, PollFd, PollFlags};
 
 use crate::folder;
 use crate::groups::Groups;
@@ -38,7 +40,8 @@ pub struct Request {
 }
 
 /// How often it is looked whether to end.
-const LOOK_EVERY: Duration = Duration::from_millis(250);
+const LOOK_EVERY: Duration = Duration::from_millis(LOOK_EVERY_MS as u64);
+const LOOK_EVERY_MS: u16 = 250;
 
 /// The present recording, which is in the sink.
 struct Open {
@@ -61,9 +64,11 @@ struct Agent<'a> {
 }
 
 /// Records until a signal, or until nobody holds its lifeline. Each interval is a line of JSON on `out`.
-pub fn run(request: &Request, mut out: impl Write) -> Result<()> {
+pub fn run(request: &Request, out: impl Write + AsFd) -> Result<()> {
     let signals = Signals::catch()?;
     let lifeline = Lifeline::named()?;
+    let ends = || signals.count() > 0 || lifeline.is_cut();
+    let mut out = Heard { out, ends: &ends };
     let mut programs = Programs::load(request.calls)?;
     programs.attach()?;
     let mut agent = Agent {
@@ -82,7 +87,6 @@ pub fn run(request: &Request, mut out: impl Write) -> Result<()> {
     let mut start_ns = host::now_ns();
     agent.sample(start_ns);
     loop {
-        let ends = || signals.count() > 0 || lifeline.is_cut();
         wait_until(start_ns + nanoseconds(request.every), &ends);
         let ends = ends();
         let mut line = agent.interval(&mut start_ns)?;
@@ -118,10 +122,38 @@ fn wait_until(end_ns: i64, ends: &dyn Fn() -> bool) {
     }
 }
 
+/// Standard output, which nobody may read: who is to end does not wait for that.
+struct Heard<'a, W> {
+    out: W,
+    ends: &'a dyn Fn() -> bool,
+}
+
+impl<W: Write + AsFd> Write for Heard<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // Of a pipe that is ready so much fits (pipe(7)).
+        let some = &bytes[..bytes.len().min(libc::PIPE_BUF)];
+        loop {
+            let mut one = [PollFd::new(self.out.as_fd(), PollFlags::POLLOUT)];
+            match poll(&mut one, LOOK_EVERY_MS) {
+                Ok(0) if (self.ends)() => return Err(io::ErrorKind::TimedOut.into()),
+                Ok(0) => {}
+                _ => break,
+            }
+        }
+        let written = self.out.write(some)?;
+        self.out.flush()?;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 fn say(out: &mut impl Write, line: &Line) -> Result<()> {
-    serde_json::to_writer(&mut *out, line)?;
-    out.write_all(b"\n")?;
-    Ok(out.flush()?)
+    let mut text = serde_json::to_vec(line)?;
+    text.push(b'\n');
+    Ok(out.write_all(&text)?)
 }
 
 fn today() -> i64 {

@@ -17,19 +17,17 @@ use crate::Roots;
 pub type AskSpace<'a> = &'a mut dyn FnMut(&Path) -> Option<Space>;
 
 /// A row per mounted filesystem, by device number. One that is mounted several times is named by the mount
-/// of its whole tree, and of several such by the first.
-pub fn rows(roots: &Roots, mounts: &Mounts, space: AskSpace<'_>) -> Result<Vec<rows::Filesystems>> {
+/// of its whole tree, and of several such by the first. `daemons` are the processes that serve some.
+pub fn rows(
+    roots: &Roots,
+    mounts: &Mounts,
+    daemons: &BTreeMap<i64, i64>,
+    space: AskSpace<'_>,
+) -> Result<Vec<rows::Filesystems>> {
     let disks = Disks::read(&roots.sys)?;
-    let chosen = naming_mounts(mounts);
-    let fuse = chosen.values().any(|mount| mount.is_fuse());
-    let daemons = if fuse {
-        daemons(roots)
-    } else {
-        BTreeMap::new()
-    };
-    Ok(chosen
+    Ok(naming_mounts(mounts)
         .into_values()
-        .map(|mount| row(roots, mount, &disks, &daemons, space))
+        .map(|mount| row(roots, mount, &disks, daemons, space))
         .collect())
 }
 
@@ -62,7 +60,7 @@ fn naming_mounts(mounts: &Mounts) -> BTreeMap<i64, &Mount> {
 
 /// The processes that serve FUSE filesystems, by device number: who has /dev/fuse open, whose fdinfo names the
 /// connection (fs/fuse/dev.c, since Linux 6.13). Processes that end meanwhile, or may not be looked at, are left out.
-fn daemons(roots: &Roots) -> BTreeMap<i64, i64> {
+pub(crate) fn daemons(roots: &Roots) -> BTreeMap<i64, i64> {
     let mut found = BTreeMap::new();
     for process in std::fs::read_dir(&roots.proc)
         .into_iter()

@@ -179,7 +179,13 @@ fn stacks_are_seen_by_what_lies_below_and_multipath_by_its_queues() {
 #[test]
 fn filesystems_and_the_disks_they_are_on() {
     let machine = Machine::new();
-    let all = filesystems::rows(&machine.roots, &machine.mounts, &mut space_of).unwrap();
+    let all = filesystems::rows(
+        &machine.roots,
+        &machine.mounts,
+        &Default::default(),
+        &mut space_of,
+    )
+    .unwrap();
     let names: Vec<(i64, &str, &str, &str, Option<i64>)> = all
         .iter()
         .map(|row| {
@@ -260,7 +266,7 @@ fn a_log_on_a_device_of_its_own() {
         sys: root.join("sys"),
     };
     let mounts = Mounts::read(&roots).unwrap();
-    let all = filesystems::rows(&roots, &mounts, &mut space_of).unwrap();
+    let all = filesystems::rows(&roots, &mounts, &Default::default(), &mut space_of).unwrap();
     let logs: Vec<(&str, i64)> = all
         .iter()
         .filter_map(|row| Some((&*row.mount, row.log_dev?)))

@@ -58,7 +58,7 @@ fn a_filesystem_of_several_devices() {
         sys: root.join("sys"),
     };
     let mounts = Mounts::read(&roots).unwrap();
-    let all = filesystems::rows(&roots, &mounts, &mut |_| None).unwrap();
+    let all = filesystems::rows(&roots, &mounts, &Default::default(), &mut |_| None).unwrap();
     let several: Vec<_> = all
         .iter()
         .filter(|row| !row.disk_devs.is_empty())

@@ -37,6 +37,8 @@ print("silent", flush=True)
 {call}
 """
 READ = READS.format(call="os.read(fd, 4096)")
+#: It begins a program, and the kernel waits with that for what closes the file: none of its files in /proc is shown meanwhile.
+EXEC = READS.format(call="os.execl('/bin/sleep', 'sleep', '300')")
 STAT = READS.format(call='os.stat(sys.argv[1] + "/looked-at")')
 
 
@@ -156,7 +158,59 @@ def test_a_machine_on_which_it_is_mounted_is_recorded(
     assert f"{mount} (fuse.names) and does not answer" in first.summary
 
 
-def test_a_frozen_command_is_left_at_ctrl_c(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", ["bpf", "proc"])
+def test_who_begins_a_program_meanwhile_holds_nobody_up(
+    tmp_path: Path, silenced: tuple[Path, int], mode: str
+) -> None:
+    mount, server = silenced
+    with reading(mount, server, EXEC) as pid:
+        words = ["attach", "--mode", mode, "--pid", str(pid), "--duration", "3"]
+        words += ["--stacks"] if mode == "bpf" else []
+        recorded(words, tmp_path / "a.iowhy", once=None)
+        io = Path(f"/proc/{pid}/io")
+        with subprocess.Popen(["cat", io], stdout=subprocess.DEVNULL) as cat:
+            with pytest.raises(subprocess.TimeoutExpired):  # else it tests nothing
+                cat.wait(1)
+            cat.kill()
+
+
+def test_what_a_runtime_keeps_there_is_left_out(tmp_path: Path, silenced: tuple[Path, int]) -> None:
+    mount, server = silenced
+    kept = Path("/run/crun")
+    kept.mkdir(exist_ok=True)
+    bound = (
+        f"mount --bind {mount} {kept} && exec {program(RECORDER)} run -o {tmp_path}/a.iowhy -- true"
+    )
+    with reading(mount, server, READ):
+        subprocess.run(["unshare", "-m", "sh", "-c", bound], check=True, timeout=HANGS_S)
+    with suppress(OSError):
+        kept.rmdir()
+    notes = open_recording(tmp_path / "a.iowhy").manifest.notes
+    assert [note for note in notes if f" files on {kept} (fuse.names) did not answer" in note]
+
+
+def test_where_a_command_is_looked_for_there_ctrl_c_leaves(
+    tmp_path: Path, silenced: tuple[Path, int]
+) -> None:
+    mount, server = silenced
+    path = {**os.environ, "PATH": f"{mount}:{os.environ['PATH']}"}
+    argv = [program(RECORDER), "run", "-o", tmp_path / "a.iowhy", "--", "true"]
+    with reading(mount, server, READ):
+        for interrupted, status in ((True, 130), (False, 125)):
+            with subprocess.Popen(
+                argv, env=path, process_group=0, stderr=subprocess.PIPE, text=True
+            ) as recorder:
+                if interrupted:
+                    time.sleep(3)
+                    os.killpg(recorder.pid, signal.SIGINT)
+                _, said = recorder.communicate(timeout=HANGS_S)
+            assert recorder.returncode == status
+            assert interrupted or f"{mount}/true does not answer" in said
+            assert not (tmp_path / "a.iowhy").exists()
+
+
+@pytest.mark.parametrize("options", [[], ["--max-time", "1"]], ids=["recorded", "after --max-time"])
+def test_a_frozen_command_is_left_at_ctrl_c(tmp_path: Path, options: list[str]) -> None:
     out = tmp_path / "a.iowhy"
     pid = tmp_path / "pid"
     argv = ["sh", "-c", "echo $$ > $1; kill -STOP $$", "sh", pid]
@@ -167,7 +221,7 @@ def test_a_frozen_command_is_left_at_ctrl_c(tmp_path: Path) -> None:
         return fields is not None and fields[proc_stat.STATE] == "T"
 
     try:
-        recording = recorded(["run", "--", *argv], out, once=stopped)
+        recording = recorded(["run", *options, "--", *argv], out, once=stopped)
     finally:
         # A stopped process of a group that nobody is left to continue ends by SIGHUP (setpgid(2)).
         with suppress(ProcessLookupError):

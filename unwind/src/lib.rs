@@ -140,7 +140,7 @@ impl Unwinder {
             return false;
         }
         self.make_room();
-        match maps::read(&self.proc, tgid) {
+        match maps::read(&mut *self.served, tgid) {
             Some(mapped) => {
                 self.spaces
                     .insert(tgid, Rc::new(Space::of(mapped, now_ns.max(1))));
@@ -197,7 +197,10 @@ impl Unwinder {
             };
             let written = module.kind == Kind::Jit;
             let trampoline = written
-                .then(|| self.trampolines.return_at(number, &self.proc, tgid, ip))
+                .then(|| {
+                    self.trampolines
+                        .return_at(number, &mut *self.served, tgid, ip)
+                })
                 .flatten();
             let caller = match trampoline {
                 Some(above) => step_up(above, &mut registers, &mut read),

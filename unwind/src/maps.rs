@@ -1,7 +1,6 @@
 //! The code that a process has mapped, as /proc/PID/maps lists it.
 
-use std::io::Read;
-use std::path::Path;
+use crate::modules::Served;
 
 /// Bytes of a list that are read: a process can have millions of mappings.
 const MOST: u64 = 16 << 20;
@@ -21,10 +20,8 @@ pub struct Mapped {
 }
 
 /// The mappings that may be executed; None where the process is gone or may not be looked at.
-pub fn read(proc: &Path, tgid: u32) -> Option<Vec<Mapped>> {
-    let file = std::fs::File::open(proc.join(tgid.to_string()).join("maps")).ok()?;
-    let mut text = Vec::new();
-    file.take(MOST).read_to_end(&mut text).ok()?;
+pub fn read(served: &mut dyn Served, tgid: u32) -> Option<Vec<Mapped>> {
+    let text = served.process_file(tgid, "maps", 0, MOST)?;
     let mapped: Vec<_> = text
         .split(|&byte| byte == b'\n')
         .filter_map(parse)

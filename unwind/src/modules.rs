@@ -69,10 +69,13 @@ impl Module {
     }
 }
 
-/// Files that are not to be opened here, since whoever serves them may never answer.
+/// Files that are not to be opened here, since whoever serves them may never answer; those of /proc, too, of a process whose exec waits
+/// for such a file.
 pub trait Served {
     /// Whether the files of this filesystem are such.
     fn is_served(&mut self, dev: u32) -> bool;
+    /// So many bytes of a file of /proc/PID, to its end where that comes first; of its memory those at an address.
+    fn process_file(&mut self, tgid: u32, name: &str, at: u64, most: u64) -> Option<Vec<u8>>;
     /// Exactly so many bytes of the file of this path and inode.
     fn read(&mut self, path: &[u8], ino: u64, offset: u64, length: u64) -> Option<Vec<u8>>;
 }

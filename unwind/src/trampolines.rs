@@ -5,9 +5,8 @@
 //! keep frame pointers, as other code does that programs write.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::os::unix::fs::FileExt;
-use std::path::Path;
+
+use crate::modules::Served;
 
 /// `sub $8,%rsp; call *%rcx; add $8,%rsp; ret`
 const CODE: [u8; 11] = [0x48, 0x83, 0xec, 8, 0xff, 0xd1, 0x48, 0x83, 0xc4, 8, 0xc3];
@@ -27,7 +26,13 @@ pub struct Trampolines {
 
 impl Trampolines {
     /// How far above the stack pointer the return address lies; None where at `address` is no trampoline.
-    pub fn return_at(&mut self, module: u32, proc: &Path, tgid: u32, address: u64) -> Option<u64> {
+    pub fn return_at(
+        &mut self,
+        module: u32,
+        served: &mut dyn Served,
+        tgid: u32,
+        address: u64,
+    ) -> Option<u64> {
         if !cfg!(target_arch = "x86_64") {
             return None;
         }
@@ -37,8 +42,8 @@ impl Trampolines {
             self.pages.clear();
         }
         let starts = self.pages.entry((module, page)).or_insert_with(|| {
-            let memory = memory(proc, tgid, page).unwrap_or_default();
-            starts(&memory)
+            let memory = served.process_file(tgid, "mem", page, PAGE);
+            starts(&memory.unwrap_or_default())
         });
         starts.iter().find_map(|&start| {
             let into = within.checked_sub(start.into())?;
@@ -51,14 +56,6 @@ impl Trampolines {
     pub fn forget(&mut self, module: u32) {
         self.pages.retain(|(known, _), _| *known != module);
     }
-}
-
-/// A page of a process's memory; None where it may not be read, or the process is gone.
-fn memory(proc: &Path, tgid: u32, page: u64) -> Option<Vec<u8>> {
-    let file = File::open(proc.join(tgid.to_string()).join("mem")).ok()?;
-    let mut bytes = vec![0; PAGE as usize];
-    file.read_exact_at(&mut bytes, page).ok()?;
-    Some(bytes)
 }
 
 fn starts(memory: &[u8]) -> Vec<u16> {

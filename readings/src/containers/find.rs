@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::{Container, Containers, Hierarchy};
 use crate::mounts::Mounts;
+use crate::reach::{Silent, PATIENCE};
 use crate::Roots;
 
 /// What is asked for.
@@ -31,27 +32,51 @@ pub fn find(roots: &Roots, wanted: &Wanted) -> Result<(Hierarchy, Vec<String>), 
         return group(&mounts, machine?, path);
     }
     let hierarchy = machine?;
-    let containers = Containers::on(roots, hierarchy.clone(), Path::new("/"));
+    let mut containers = Containers::on(roots, hierarchy.clone());
     let nodes = containers.nodes();
-    let found = groups_on(all(containers), wanted, &nodes)?;
+    let all = all(&mut containers);
+    let found = groups_on(all, wanted, &nodes).map_err(|error| match containers.silent() {
+        Some(silent) => format!("{error}; {}", hidden(silent)),
+        None => error,
+    })?;
     Ok((hierarchy, found))
 }
 
-/// The groups of those that are meant. A static pod has its node's name behind its own: who asks for it need not say that.
+/// The groups of those that are meant. A static pod has its node's name behind its own: who asks for it, or for a container in it, need
+/// not say that.
 pub(super) fn groups_on(
     all: Vec<Arc<Container>>,
     wanted: &Wanted,
     nodes: &[String],
 ) -> Result<Vec<String>, String> {
     let found = groups_of(all.clone(), wanted);
-    let (Err(_), Wanted::Pod(asked)) = (&found, wanted) else {
+    if found.is_ok() {
         return found;
-    };
-    let statics = nodes.iter().find_map(|node| {
-        let pod = Wanted::Pod(format!("{asked}-{node}"));
-        groups_of(all.clone(), &pod).ok()
-    });
+    }
+    let statics = nodes
+        .iter()
+        .filter_map(|node| with_node(wanted, node))
+        .find_map(|wanted| groups_of(all.clone(), &wanted).ok());
     statics.map_or(found, Ok)
+}
+
+fn with_node(wanted: &Wanted, node: &str) -> Option<Wanted> {
+    match wanted {
+        Wanted::Group(_) => None,
+        Wanted::Pod(pod) => Some(Wanted::Pod(format!("{pod}-{node}"))),
+        Wanted::Container(called) => {
+            let (pod, name) = called.rsplit_once('/')?;
+            Some(Wanted::Container(format!("{pod}-{node}/{name}")))
+        }
+    }
+}
+
+/// What is said of files that did not answer.
+pub fn hidden(silent: &[Silent]) -> String {
+    let of = |one: &Silent| format!(" on {} ({})", one.mount, one.kind);
+    let places: String = silent.iter().map(of).collect();
+    let seconds = PATIENCE.as_secs();
+    format!("the container runtimes' files{places} did not answer within {seconds} s: names of containers are missing")
 }
 
 fn group(
@@ -81,7 +106,7 @@ fn group(
 }
 
 /// Every container that runs, each once, by its outermost group.
-fn all(mut containers: Containers) -> Vec<Arc<Container>> {
+fn all(containers: &mut Containers) -> Vec<Arc<Container>> {
     let hierarchy = containers.hierarchy().clone();
     let mut found: BTreeMap<(String, String), Arc<Container>> = BTreeMap::new();
     hierarchy.walk(&hierarchy.top(), &mut |group, _| {

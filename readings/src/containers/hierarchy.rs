@@ -68,6 +68,11 @@ impl Hierarchy {
         }
     }
 
+    /// Where it is mounted.
+    pub(crate) fn point(&self) -> &Path {
+        &self.point
+    }
+
     /// What the kernel calls its controller (enum cgroup_subsys_id, without `_cgrp_id`); None: version 2.
     pub fn controller(&self) -> Option<&'static str> {
         self.controller.map(|(_, kernel)| kernel)

@@ -6,6 +6,7 @@
 mod daemons;
 mod find;
 mod hierarchy;
+mod lookup;
 mod named;
 mod runtimes;
 mod state;
@@ -15,15 +16,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use iowhy_store::{rows, Name};
+use serde::{Deserialize, Serialize};
 
-pub use find::{find, Wanted};
+pub use find::{find, hidden, Wanted};
 pub use hierarchy::Hierarchy;
 
 use crate::mounts::Mounts;
+use crate::reach::Silent;
 use crate::Roots;
-use named::Named;
-use runtimes::Runtimes;
-use state::State;
+use lookup::Lookup;
 
 /// Groups that are remembered.
 const MOST: usize = 65_536;
@@ -32,13 +33,13 @@ const MOST: usize = 65_536;
 const AGAIN_NS: i64 = 50_000_000;
 
 /// One container, or one unit of systemd (a service, or a scope such as a session's).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Container {
     pub id: String,
     pub name: Option<String>,
     pub image: Option<String>,
     /// docker, podman, containerd, cri-o, runc, crun, lxc, systemd; empty: not known.
-    pub runtime: &'static str,
+    pub runtime: Name,
     pub pod: Option<String>,
     pub pod_namespace: Option<String>,
     /// Its control group on the hierarchy that counts.
@@ -69,7 +70,7 @@ impl Container {
             id: Name::Owned(self.id.clone()),
             name: name(&self.name),
             image: name(&self.image),
-            runtime: (!self.runtime.is_empty()).then_some(Name::Borrowed(self.runtime)),
+            runtime: (!self.runtime.is_empty()).then(|| self.runtime.clone()),
             pod: name(&self.pod),
             pod_namespace: name(&self.pod_namespace),
             cgroup: Name::Owned(self.group.clone()),
@@ -92,7 +93,7 @@ enum Known {
 pub struct Containers {
     roots: Roots,
     hierarchy: Hierarchy,
-    runtimes: Runtimes,
+    lookup: Lookup,
     /// The recorder sees the groups of the machine from their root: a group without a container's name is in none.
     whole_view: bool,
     by_number: HashMap<u64, String>,
@@ -104,15 +105,24 @@ impl Containers {
     pub fn new(roots: &Roots) -> Option<Containers> {
         let mounts = Mounts::read(roots).ok()?;
         let hierarchy = Hierarchy::of_machine(&mounts)?;
-        Some(Containers::on(roots, hierarchy, Path::new("/")))
+        Some(Containers::on(roots, hierarchy))
     }
 
-    /// By one hierarchy; the runtimes' files are looked for below `files`.
-    pub fn on(roots: &Roots, hierarchy: Hierarchy, files: &Path) -> Containers {
+    /// By one hierarchy.
+    pub fn on(roots: &Roots, hierarchy: Hierarchy) -> Containers {
+        Containers::by(Lookup::asked(roots), roots, hierarchy)
+    }
+
+    /// The same, where a filesystem that does not answer is waited for; the runtimes' files are looked for below `files`.
+    pub(crate) fn here(roots: &Roots, hierarchy: Hierarchy, files: &Path) -> Containers {
+        Containers::by(Lookup::here(roots, files), roots, hierarchy)
+    }
+
+    fn by(lookup: Lookup, roots: &Roots, hierarchy: Hierarchy) -> Containers {
         Containers {
             roots: roots.clone(),
             hierarchy,
-            runtimes: Runtimes::new(State::new(files), &roots.proc),
+            lookup,
             whole_view: is_first_namespace(roots),
             by_number: HashMap::new(),
             by_group: HashMap::new(),
@@ -120,12 +130,26 @@ impl Containers {
     }
 
     /// What Kubernetes may call this machine: its name in small letters, or what its kubelet was told.
-    fn nodes(&self) -> Vec<String> {
+    fn nodes(&mut self) -> Vec<String> {
         let own = crate::host::host(&self.roots).name;
         let own = own.map(|name| name.to_lowercase());
         own.into_iter()
-            .chain(self.runtimes.nodes().iter().cloned())
+            .chain(self.lookup.nodes(&self.hierarchy))
             .collect()
+    }
+
+    /// What its kubelet was told, and what the runtimes keep of a group.
+    pub(crate) fn told_nodes(&mut self) -> Vec<String> {
+        self.lookup.nodes(&self.hierarchy)
+    }
+
+    pub(crate) fn look_up(&mut self, group: &str) -> Option<Container> {
+        self.lookup.container(&self.hierarchy, group)
+    }
+
+    /// The mounts whose silence hides what the runtimes keep; None: they answered.
+    pub fn silent(&self) -> Option<&[Silent]> {
+        self.lookup.is_silent().then(|| self.lookup.silent())
     }
 
     pub fn hierarchy(&self) -> &Hierarchy {
@@ -174,7 +198,9 @@ impl Containers {
         let found = self.look_up(group).map(Arc::new);
         if self.by_group.len() < MOST {
             let known = match &found {
-                Some(container) if !container.is_scope() => Known::In(container.clone()),
+                Some(container) if !container.is_scope() && !self.lookup.is_silent() => {
+                    Known::In(container.clone())
+                }
                 unit => Known::SoFar {
                     unit: unit.clone(),
                     asked_ns: now_ns,
@@ -190,16 +216,6 @@ impl Containers {
 
     fn none(&self) -> Option<Option<Arc<Container>>> {
         self.whole_view.then_some(None)
-    }
-
-    fn look_up(&mut self, group: &str) -> Option<Container> {
-        if let Some(Named { at, id, made_by }) = named::container(group) {
-            let of = group_to(group, at);
-            let user = named::user_of(group);
-            return Some(self.runtimes.describe(id, made_by, of, user));
-        }
-        let listed = self.runtimes.in_group(&self.hierarchy, group);
-        listed.or_else(|| named::unit(group))
     }
 
     fn group_of_process(&self, tgid: i64) -> Option<String> {

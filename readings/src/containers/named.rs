@@ -69,7 +69,7 @@ pub fn unit(group: &str) -> Option<Container> {
     Some(Container {
         id: name.to_owned(),
         name: Some(name.to_owned()),
-        runtime: "systemd",
+        runtime: "systemd".into(),
         group: group[..end].to_owned(),
         ..Container::default()
     })

@@ -88,21 +88,13 @@ impl Runtimes {
             self.looked = Instant::now();
             found = self.read(id, made_by, user);
         }
+        let unknown = unknown(id, made_by, group);
         let mut container = found.unwrap_or_default();
-        container.id = id.to_owned();
-        container.group = group.to_owned();
+        container.id = unknown.id;
+        container.group = unknown.group;
+        container.name = container.name.or(unknown.name);
         if container.runtime.is_empty() {
-            container.runtime = match made_by {
-                MadeBy::Docker => "docker",
-                MadeBy::Podman => "podman",
-                MadeBy::CriO => "cri-o",
-                MadeBy::Containerd => "containerd",
-                MadeBy::Lxc => "lxc",
-                MadeBy::Unknown => "",
-            };
-        }
-        if made_by == MadeBy::Lxc {
-            container.name = Some(id.to_owned());
+            container.runtime = unknown.runtime;
         }
         container
     }
@@ -149,7 +141,7 @@ impl Runtimes {
                 text(Some(name.trim_start_matches('/').to_owned()))
             }),
             image: text(found.config.image),
-            runtime: "docker",
+            runtime: "docker".into(),
             pod: first(&labels, &["io.kubernetes.pod.name"]),
             pod_namespace: first(&labels, &["io.kubernetes.pod.namespace"]),
             ..Container::default()
@@ -211,7 +203,7 @@ impl Runtimes {
             name: Some(id.clone()),
             id,
             image: text(image),
-            runtime,
+            runtime: runtime.into(),
             group,
             ..Container::default()
         })
@@ -257,6 +249,25 @@ impl Runtimes {
     }
 }
 
+/// A container of which nothing is known but what its group's name says.
+pub fn unknown(id: &str, made_by: MadeBy, group: &str) -> Container {
+    let runtime = match made_by {
+        MadeBy::Docker => "docker",
+        MadeBy::Podman => "podman",
+        MadeBy::CriO => "cri-o",
+        MadeBy::Containerd => "containerd",
+        MadeBy::Lxc => "lxc",
+        MadeBy::Unknown => "",
+    };
+    Container {
+        id: id.to_owned(),
+        name: (made_by == MadeBy::Lxc).then(|| id.to_owned()),
+        runtime: runtime.into(),
+        group: group.to_owned(),
+        ..Container::default()
+    }
+}
+
 /// One entry of the list of containers/storage.
 fn stored_in(base: &Path, driver: &str, id: &str) -> Option<Container> {
     #[derive(Deserialize)]
@@ -288,7 +299,7 @@ fn stored_in(base: &Path, driver: &str, id: &str) -> Option<Container> {
             .or_else(|| text(metadata.name))
             .or_else(|| text(names.into_iter().next())),
         image: text(metadata.image_name),
-        runtime,
+        runtime: runtime.into(),
         pod: of_pod.or_else(|| pod_of_podman(base, driver, id)),
         pod_namespace: text(metadata.namespace),
         ..Container::default()
@@ -337,7 +348,7 @@ impl Spec {
                     "org.opencontainers.image.ref.name",
                 ],
             ),
-            runtime: if of_crio { "cri-o" } else { runtime },
+            runtime: if of_crio { "cri-o" } else { runtime }.into(),
             pod: first(
                 &all,
                 &["io.kubernetes.cri.sandbox-name", "io.kubernetes.pod.name"],

@@ -26,7 +26,7 @@ fn hierarchy(point: &Path) -> Hierarchy {
 }
 
 fn on(point: &Path, files: &Path) -> Containers {
-    let mut containers = Containers::on(&Roots::default(), hierarchy(point), files);
+    let mut containers = Containers::here(&Roots::default(), hierarchy(point), files);
     containers.whole_view = true;
     containers
 }
@@ -343,6 +343,35 @@ fn a_pod_of_podman_is_its_own_containers_alone() {
     );
     let own = "libpod_parent/888ace8f64df7c72";
     assert_eq!(chosen(own), [format!("/{own}")]);
+}
+
+#[test]
+fn a_static_pods_container_without_its_nodes_name() {
+    let one = Container {
+        id: "aaaa".into(),
+        name: Some("etcd".into()),
+        pod: Some("etcd-node7".into()),
+        pod_namespace: Some("kube-system".into()),
+        group: "/kubepods/pod1/aaaa".into(),
+        ..Container::default()
+    };
+    let asked = |asked: &str, nodes: &[String]| {
+        find::groups_on(
+            vec![Arc::new(one.clone())],
+            &Wanted::Container(asked.into()),
+            nodes,
+        )
+    };
+    let nodes = ["node7".to_owned()];
+    for (name, found) in [
+        ("kube-system/etcd/etcd", true),
+        ("kube-system/etcd-node7/etcd", true),
+        ("kube-system/etcd/other", false),
+        ("other/etcd/etcd", false),
+    ] {
+        assert_eq!(asked(name, &nodes).is_ok(), found, "{name}");
+    }
+    assert!(asked("kube-system/etcd/etcd", &[]).is_err());
 }
 
 #[test]

@@ -8,6 +8,7 @@
 mod serve;
 mod wire;
 
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
 use std::io::{self, BufReader, Write};
 use std::os::fd::OwnedFd;
@@ -18,9 +19,10 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::containers::Container;
 use crate::fiemap::Extent;
 use crate::layout::{Bounds, NoLayout, Phase, Taken};
-use crate::mounts::Mounts;
+use crate::mounts::{Mount, Mounts};
 use crate::Roots;
 use iowhy_store::rows;
 pub use serve::{serve, space_of, Held};
@@ -35,12 +37,18 @@ const PATIENCE_WITH_MANY: Duration = Duration::from_secs(1);
 /// Questions that are asked at once, and bytes of them: fewer than fit into the socket.
 const AT_ONCE: usize = 256;
 const BYTES_AT_ONCE: usize = 64 << 10;
+/// A process of which something had no answer is not asked about for so long.
+const PROCESS_AGAIN: Duration = Duration::from_secs(10);
 
 const AT_END: u8 = 1;
 const LAYOUT: u8 = 2;
 const SPACE: u8 = 3;
 const THREAD: u8 = 4;
 const READ: u8 = 5;
+const CONTAINER: u8 = 6;
+const NODES: u8 = 7;
+const PROCESS_FILE: u8 = 8;
+const DAEMONS: u8 = 9;
 /// Kinds of answers.
 const DONE: u8 = 0;
 const NOT_OPENED: u8 = 1;
@@ -92,6 +100,8 @@ pub struct Reach {
     roots: Roots,
     asked: Option<(Child, BufReader<UnixStream>)>,
     silent: Vec<Silent>,
+    /// Processes of which something had no answer, and when.
+    held: HashMap<i64, Instant>,
     /// After this nothing is asked any more.
     until: Option<Instant>,
 }
@@ -102,6 +112,7 @@ impl Reach {
             roots: roots.clone(),
             asked: None,
             silent: Vec::new(),
+            held: HashMap::new(),
             until: None,
         }
     }
@@ -238,6 +249,39 @@ impl Reach {
         (said.kind == DONE && said.text.len() as u64 == length).then_some(said.text)
     }
 
+    /// So many bytes of a file of /proc/PID; to its end where that comes first.
+    pub fn process_file(&mut self, tgid: i64, file: &str, at: u64, most: u64) -> Option<Vec<u8>> {
+        let which = [tgid, at as i64, most as i64];
+        let said = self.ask(&frame(PROCESS_FILE, &which, file.as_bytes()))?;
+        (said.kind == DONE).then_some(said.text)
+    }
+
+    /// What the runtimes keep of a group of the hierarchy that is mounted at `point`; None: no answer.
+    pub fn container(&mut self, point: &Path, group: &str) -> Option<Option<Container>> {
+        let text = [point.as_os_str().as_bytes(), b"\0", group.as_bytes()].concat();
+        let said = self.ask(&frame(CONTAINER, &[], &text))?;
+        serde_json::from_slice(&said.text).ok()
+    }
+
+    /// What the kubelet was told to call this machine; None: no answer.
+    pub fn nodes(&mut self, point: &Path) -> Option<Vec<String>> {
+        let said = self.ask(&frame(NODES, &[], point.as_os_str().as_bytes()))?;
+        serde_json::from_slice(&said.text).ok()
+    }
+
+    /// The processes that serve FUSE filesystems, by device number, as far as known.
+    pub fn daemons(&mut self, mounts: &Mounts) -> BTreeMap<i64, i64> {
+        if !mounts.iter().any(Mount::is_fuse) {
+            return BTreeMap::new();
+        }
+        let said = self.ask(&frame(DAEMONS, &[0], b""));
+        let pairs = said.map(|said| said.numbers).unwrap_or_default();
+        pairs
+            .chunks_exact(2)
+            .map(|pair| (pair[0], pair[1]))
+            .collect()
+    }
+
     /// Whether the filesystem of this path is known to be silent.
     fn is_silent(&self, path: &[u8]) -> bool {
         let path = Path::new(OsStr::from_bytes(path));
@@ -252,16 +296,23 @@ impl Reach {
     }
 
     fn ask(&mut self, one: &Frame) -> Option<Frame> {
-        if self.is_over() || self.is_silent(&one.text) {
+        if self.is_over() || self.is_known_silent(one) {
             return None;
         }
         let mut said = Vec::new();
-        if self.attempt(std::slice::from_ref(one), PATIENCE, &mut said)
-            == Some(io::ErrorKind::WouldBlock)
-        {
-            self.gave_up(&one.text);
-        }
+        self.attempt(std::slice::from_ref(one), PATIENCE, &mut said);
         said.pop()
+    }
+
+    fn is_known_silent(&self, one: &Frame) -> bool {
+        match about(one) {
+            About::Path(path) => self.is_silent(path),
+            About::Process(tgid) => {
+                let held = self.held.get(&tgid);
+                held.is_some_and(|at| at.elapsed() < PROCESS_AGAIN)
+            }
+            About::Runtimes => false,
+        }
     }
 
     fn ask_all(&mut self, asked: &[Frame]) -> Vec<Option<Frame>> {
@@ -276,7 +327,7 @@ impl Reach {
                     bytes <= BYTES_AT_ONCE
                 });
             let many = &asked[answers.len()..][..many.count().max(1)];
-            let alone = many.len() == 1 || many.iter().any(|one| self.is_silent(&one.text));
+            let alone = many.len() == 1 || many.iter().any(|one| self.is_known_silent(one));
             let mut said = Vec::new();
             if !alone && !self.is_over() {
                 self.attempt(many, PATIENCE_WITH_MANY, &mut said);
@@ -291,20 +342,19 @@ impl Reach {
         answers
     }
 
-    /// Asks, and takes what is answered in time; the error that ended it. The process is gone after one.
-    fn attempt(
-        &mut self,
-        asked: &[Frame],
-        patience: Duration,
-        said: &mut Vec<Frame>,
-    ) -> Option<io::ErrorKind> {
-        let done = self.exchange(asked, patience, said);
-        let error = done.err()?;
+    /// Asks, and takes what is answered in time. The process is gone after an answer that did not come; of one question alone it is
+    /// known then what is silent.
+    fn attempt(&mut self, asked: &[Frame], patience: Duration, said: &mut Vec<Frame>) {
+        let Err(error) = self.exchange(asked, patience, said) else {
+            return;
+        };
         if let Some((mut child, _)) = self.asked.take() {
+            if let (io::ErrorKind::WouldBlock, [one]) = (error.kind(), asked) {
+                self.gave_up(one, child.id());
+            }
             // Where it waits beyond the reach of signals it ends when it is answered; nobody waits for that.
             let _ = child.kill();
         }
-        Some(error.kind())
     }
 
     fn exchange(
@@ -332,13 +382,32 @@ impl Reach {
         Ok(())
     }
 
-    /// The mount of this path does not answer.
-    fn gave_up(&mut self, path: &[u8]) {
-        let path = Path::new(OsStr::from_bytes(path));
+    /// The process that was asked waits for an answer.
+    fn gave_up(&mut self, one: &Frame, child: u32) {
         let Ok(mounts) = Mounts::read(&self.roots) else {
             return;
         };
-        if let Some(mount) = mounts.of_path(path).filter(|_| path.is_absolute()) {
+        match about(one) {
+            About::Path(path) => {
+                let path = Path::new(OsStr::from_bytes(path));
+                self.is_mute(mounts.of_path(path).filter(|_| path.is_absolute()));
+            }
+            About::Process(tgid) => {
+                self.held.insert(tgid, Instant::now());
+            }
+            About::Runtimes => {
+                // Which of their files it is, the call says that the process is in.
+                let named = serve::held(child.into(), child.into()).unwrap_or_default();
+                let paths = named.paths.iter().flatten().chain(&named.open);
+                let mut found = paths.filter_map(|path| mounts.of_path(path));
+                let is_served = |mount: &&Mount| mount.device_file().is_none() || mount.is_fuse();
+                self.is_mute(found.find(is_served));
+            }
+        }
+    }
+
+    fn is_mute(&mut self, mount: Option<&Mount>) {
+        if let Some(mount) = mount {
             self.know(&[Silent {
                 dev: mount.dev,
                 mount: crate::names::escaped(mount.point.as_os_str().as_bytes()),
@@ -353,6 +422,21 @@ impl Drop for Reach {
         if let Some((child, _)) = &mut self.asked {
             let _ = child.kill();
         }
+    }
+}
+
+/// What a question is about.
+enum About<'a> {
+    Path(&'a [u8]),
+    Process(i64),
+    Runtimes,
+}
+
+fn about(one: &Frame) -> About<'_> {
+    match (one.kind, &one.numbers[..]) {
+        (THREAD | PROCESS_FILE | DAEMONS, [tgid, ..]) => About::Process(*tgid),
+        (CONTAINER | NODES, _) => About::Runtimes,
+        _ => About::Path(&one.text),
     }
 }
 

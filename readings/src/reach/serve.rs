@@ -1,8 +1,9 @@
 //! The process that is asked.
 
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Write};
+use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::os::fd::FromRawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
@@ -14,8 +15,11 @@ use serde::{Deserialize, Serialize};
 
 use super::wire::Frame;
 use super::{
-    Space, AT_END, DONE, LAYOUT, NOT_OPENED, NOT_REGULAR, NO_MAP, NO_TIME, READ, SPACE, THREAD,
+    Space, AT_END, CONTAINER, DAEMONS, DONE, LAYOUT, NODES, NOT_OPENED, NOT_REGULAR, NO_MAP,
+    NO_TIME, PROCESS_FILE, READ, SPACE, THREAD,
 };
+use crate::containers::{Containers, Hierarchy};
+use crate::filesystems::daemons;
 use crate::layout::{Bounds, Layout, NoLayout};
 use crate::mounts::Mounts;
 use crate::renamed::Renamed;
@@ -48,12 +52,12 @@ pub fn serve() -> io::Result<()> {
     let mut from = BufReader::new(stream.try_clone()?);
     let mut to = BufWriter::new(stream);
     let mut said = Instant::now();
-    let mut renamed = None;
+    let mut known = Known::default();
     loop {
         let Ok(asked) = Frame::read(&mut from) else {
             return Ok(());
         };
-        answer(&asked, &mut renamed).write(&mut to)?;
+        answer(&asked, &mut known).write(&mut to)?;
         if from.buffer().is_empty() || said.elapsed() >= SAID_AFTER {
             to.flush()?;
             said = Instant::now();
@@ -61,7 +65,27 @@ pub fn serve() -> io::Result<()> {
     }
 }
 
-fn answer(asked: &Frame, renamed: &mut Option<Renamed>) -> Frame {
+/// What is kept from question to question.
+#[derive(Default)]
+struct Known {
+    renamed: Option<Renamed>,
+    /// By where the hierarchy is mounted.
+    containers: HashMap<Vec<u8>, Containers>,
+}
+
+impl Known {
+    fn containers(&mut self, point: &[u8]) -> Option<&mut Containers> {
+        if !self.containers.contains_key(point) {
+            let mounts = Mounts::read(&Roots::default()).ok()?;
+            let hierarchy = Hierarchy::of_directory(&mounts, Path::new(OsStr::from_bytes(point)))?;
+            let containers = Containers::here(&Roots::default(), hierarchy, Path::new("/"));
+            self.containers.insert(point.to_owned(), containers);
+        }
+        self.containers.get_mut(point)
+    }
+}
+
+fn answer(asked: &Frame, known: &mut Known) -> Frame {
     let path = Path::new(OsStr::from_bytes(&asked.text));
     match (asked.kind, &asked.numbers[..]) {
         (AT_END, [inode, follow, dev, generation]) => {
@@ -69,7 +93,7 @@ fn answer(asked: &Frame, renamed: &mut Option<Renamed>) -> Frame {
             let named = !deleted || std::fs::symlink_metadata(path).is_ok();
             let mut name = None;
             if deleted && *follow != 0 {
-                let renamed = renamed.get_or_insert_with(Renamed::new);
+                let renamed = known.renamed.get_or_insert_with(Renamed::new);
                 let (dev, generation) = (*dev as u32, *generation as u32);
                 name = renamed.name(dev, *inode as u64, generation, path);
             }
@@ -91,25 +115,47 @@ fn answer(asked: &Frame, renamed: &mut Option<Renamed>) -> Frame {
             layout(path, bounds)
         }
         (SPACE, []) => space(path),
-        (READ, [inode, offset, length]) => match read(path, *inode, *offset, *length) {
-            Some(text) => Frame {
-                text,
-                ..Frame::default()
-            },
-            None => Frame {
-                kind: NOT_OPENED,
-                ..Frame::default()
-            },
-        },
-        (THREAD, [tgid, tid]) => Frame {
-            text: serde_json::to_vec(&held(*tgid, *tid)).unwrap_or_default(),
+        (READ, [inode, offset, length]) => text(read(path, *inode, *offset, *length)),
+        (PROCESS_FILE, [tgid, offset, most]) => {
+            text(process_file(*tgid, path, *offset as u64, *most as u64))
+        }
+        (THREAD, [tgid, tid]) => json(&held(*tgid, *tid)),
+        (DAEMONS, [_]) => Frame {
+            numbers: daemons(&Roots::default())
+                .into_iter()
+                .flat_map(|(dev, tgid)| [dev, tgid])
+                .collect(),
             ..Frame::default()
         },
+        (NODES, []) => json(&known.containers(&asked.text).map(Containers::told_nodes)),
+        (CONTAINER, []) => {
+            let mut parts = asked.text.splitn(2, |byte| *byte == 0);
+            let point = parts.next().unwrap_or_default();
+            let group = parts.next().map(String::from_utf8_lossy);
+            json(
+                &known
+                    .containers(point)
+                    .zip(group)
+                    .and_then(|(containers, group)| containers.look_up(&group)),
+            )
+        }
         _ => Frame {
             kind: NOT_REGULAR,
             ..Frame::default()
         },
     }
+}
+
+fn text(found: Option<Vec<u8>>) -> Frame {
+    Frame {
+        kind: if found.is_some() { DONE } else { NOT_OPENED },
+        text: found.unwrap_or_default(),
+        ..Frame::default()
+    }
+}
+
+fn json(said: &impl Serialize) -> Frame {
+    text(serde_json::to_vec(said).ok())
 }
 
 fn layout(path: &Path, bounds: Bounds) -> Frame {
@@ -179,6 +225,19 @@ fn read(path: &Path, inode: i64, offset: i64, length: i64) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
+/// Of memory the bytes at an address, of any other file those from its beginning.
+fn process_file(tgid: i64, name: &Path, offset: u64, most: u64) -> Option<Vec<u8>> {
+    let file = File::open(Path::new("/proc").join(tgid.to_string()).join(name)).ok()?;
+    let mut bytes = Vec::new();
+    if name == Path::new("mem") {
+        bytes.resize(usize::try_from(most).ok()?, 0);
+        file.read_exact_at(&mut bytes, offset).ok()?;
+    } else {
+        file.take(most).read_to_end(&mut bytes).ok()?;
+    }
+    Some(bytes)
+}
+
 /// What statvfs(3) says, however long it takes.
 pub fn space_of(mount: &Path) -> Option<Space> {
     let fs = nix::sys::statvfs::statvfs(mount).ok()?;
@@ -192,7 +251,7 @@ pub fn space_of(mount: &Path) -> Option<Space> {
 }
 
 /// As /proc has it: its files of a process that runs exec may wait for what exec waits for (exec_update_lock).
-fn held(tgid: i64, tid: i64) -> Option<Held> {
+pub(super) fn held(tgid: i64, tid: i64) -> Option<Held> {
     let process = PathBuf::from(format!("/proc/{tgid}"));
     let thread = process.join(format!("task/{tid}"));
     let words = std::fs::read_to_string(thread.join("syscall")).ok()?;

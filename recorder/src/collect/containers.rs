@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use iowhy_readings::containers::{Container, Containers};
+use iowhy_readings::containers::{hidden, Container, Containers};
 use iowhy_readings::{host, Roots};
 use iowhy_store::{Name, Recording, Result};
 
@@ -27,6 +27,12 @@ impl Seen {
     /// Of this machine, by the hierarchy that its containers are on.
     pub fn of_machine() -> Seen {
         Seen::new(Containers::new(&Roots::default()))
+    }
+
+    /// What is said where the runtimes' files did not answer.
+    pub fn hidden(&self) -> Option<String> {
+        let silent = self.containers.as_ref()?.silent()?;
+        Some(hidden(silent))
     }
 
     /// The id of the container that a group belongs to, known by its number, or else by a process in it. Empty: in

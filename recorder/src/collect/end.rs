@@ -25,6 +25,7 @@ impl Collector {
                 .finish(&mut self.recording, self.threads.elsewhere, &mut self.reach)?;
         self.places.finish(&mut self.recording, &mut self.reach)?;
         let notes = self.reach.silent().iter().map(unanswered);
+        let notes = notes.chain(self.containers.hidden());
         self.recording.manifest_mut().notes.extend(notes);
         Ok((self.recording, sensor))
     }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::os::fd::AsFd;
+use std::path::Path;
 
 use iowhy_readings::devices::{self, Device};
 use iowhy_readings::mounts::Mounts;
@@ -95,7 +96,9 @@ impl Places {
     /// Writes what is there now, and of what is gone what was met.
     pub fn finish(mut self, recording: &mut Recording, reach: &mut Reach) -> anyhow::Result<()> {
         let mounts = Mounts::read(&self.roots)?;
-        for row in filesystems::rows(&self.roots, &mounts, &mut |at| reach.space(at))? {
+        let daemons = reach.daemons(&mounts);
+        let space = &mut |at: &Path| reach.space(at);
+        for row in filesystems::rows(&self.roots, &mounts, &daemons, space)? {
             self.filesystems.insert(row.dev, row);
         }
         for device in devices::all(&self.roots, &mounts)? {

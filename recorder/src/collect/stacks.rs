@@ -67,6 +67,10 @@ impl Served for Asked {
         self.disks.is_served(dev)
     }
 
+    fn process_file(&mut self, tgid: u32, name: &str, at: u64, most: u64) -> Option<Vec<u8>> {
+        self.reach.process_file(tgid.into(), name, at, most)
+    }
+
     fn read(&mut self, path: &[u8], ino: u64, offset: u64, length: u64) -> Option<Vec<u8>> {
         self.reach.read(path, ino, offset, length)
     }

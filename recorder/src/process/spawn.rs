@@ -3,18 +3,26 @@
 use std::collections::BTreeMap;
 use std::ffi::{CString, OsStr, OsString};
 use std::io::{self, Read, Write};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
 use std::sync::mpsc::{channel, Sender};
+use std::time::{Duration, Instant};
 
 use anyhow::{bail, Context, Result};
+use nix::poll::{poll, PollFd, PollFlags};
 
 use super::inherited::{self, Inherited};
+use iowhy_readings::reach::Reach;
 use iowhy_readings::sampler::process_io::ProcessIo;
-use iowhy_readings::{accounts, host, Roots};
+use iowhy_readings::{accounts, host, names, Roots};
 use iowhy_store::rows;
+
+/// How long the command is looked for along PATH, and how often it is looked whether it still shall run.
+const LOOKED_FOR: Duration = Duration::from_secs(10);
+const LOOK_EVERY_MS: u16 = 250;
 
 /// What becomes of the command.
 #[derive(Debug)]
@@ -157,13 +165,15 @@ impl Image {
 }
 
 // long: what may be done between fork and exec is decided here, in one place.
-/// Forks the command and holds it before exec. `fates` gets one message: how it ended, or why it cannot run.
+/// Forks the command and holds it before exec; None: `leave` came true meanwhile. `fates` gets one message: how it ended, or why it
+/// cannot run.
 pub fn hold(
     argv: &[OsString],
     account: Option<&Account>,
     inherited: Inherited,
     fates: Sender<Fate>,
-) -> Result<Held> {
+    leave: &dyn Fn() -> bool,
+) -> Result<Option<Held>> {
     let (gate_end, gate) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)?;
     let (pid_end, pid_pipe) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)?;
     let mut command = Command::new(&argv[0]);
@@ -200,10 +210,11 @@ pub fn hold(
                 }
             }
             inherited.restore()?;
-            let found = image.find();
             let pid = libc::getpid().to_ne_bytes();
             libc::write(pid_fd, pid.as_ptr().cast(), pid.len());
+            let found = image.find();
             let mut byte = [0u8; 1];
+            libc::write(pid_fd, byte.as_ptr().cast(), byte.len());
             // No byte: the recorder is gone. Run nothing unwatched.
             if libc::read(gate_fd, byte.as_mut_ptr().cast(), 1) != 1 {
                 libc::_exit(crate::session::BROKEN);
@@ -223,20 +234,61 @@ pub fn hold(
             let fate = run(command, gate_end, pid_pipe, forked);
             let _ = fates.send(fate);
         })?;
-    let mut pid = [0u8; 4];
-    let said = std::fs::File::from(pid_end).read_exact(&mut pid);
-    let pid = match said {
-        Ok(()) => u32::from_ne_bytes(pid),
+    let pid = match at_gate(pid_end.into(), leave) {
+        Ok(AtGate::Waits(pid)) => pid,
+        Ok(AtGate::Left) => return Ok(None),
+        Ok(AtGate::NotFound(place)) => bail!(
+            "{} is looked for in PATH, and {place} does not answer; give the command's path",
+            names::escaped(argv[0].as_encoded_bytes())
+        ),
         // A signal to the whole group (Ctrl-C) ended it before it could say its number: it is a command that has ended.
         Err(error) => ended_early
             .recv()
             .map_err(|_| error)
             .context("the command could not be forked")?,
     };
-    Ok(Held {
+    Ok(Some(Held {
         pid,
         gate: std::fs::File::from(gate),
-    })
+    }))
+}
+
+/// What has become of the child on its way to the gate.
+enum AtGate {
+    Waits(u32),
+    Left,
+    /// A place along PATH that did not answer.
+    NotFound(String),
+}
+
+/// The child says its number, and once more when it has looked along PATH, where a filesystem may keep it for ever.
+fn at_gate(mut from: std::fs::File, leave: &dyn Fn() -> bool) -> io::Result<AtGate> {
+    let mut pid = [0u8; 4];
+    from.read_exact(&mut pid)?;
+    let pid = u32::from_ne_bytes(pid);
+    let until = Instant::now() + LOOKED_FOR;
+    let waits = |from: &std::fs::File| {
+        let mut one = [PollFd::new(from.as_fd(), PollFlags::POLLIN)];
+        poll(&mut one, LOOK_EVERY_MS).is_ok_and(|ready| ready == 0)
+    };
+    while waits(&from) {
+        let left = leave();
+        if left || Instant::now() >= until {
+            let held = Reach::new(&Roots::default()).thread(pid.into(), pid.into());
+            // SAFETY: kill takes no memory. Where it waits beyond the reach of signals it ends when it is answered.
+            unsafe { libc::kill(pid as i32, libc::SIGKILL) };
+            let [place, _] = held.unwrap_or_default().paths;
+            let name = |place: PathBuf| names::escaped(place.as_os_str().as_bytes());
+            let place = place.map_or_else(|| "a directory".into(), name);
+            return Ok(if left {
+                AtGate::Left
+            } else {
+                AtGate::NotFound(place)
+            });
+        }
+    }
+    from.read_exact(&mut [0u8])?;
+    Ok(AtGate::Waits(pid))
 }
 
 fn run(mut command: Command, gate_end: OwnedFd, pid_pipe: OwnedFd, forked: Sender<u32>) -> Fate {
@@ -283,7 +335,7 @@ pub fn shell_status(status: ExitStatus) -> i32 {
 
 /// The message and exit status of a command that cannot be run, as shells give them.
 pub fn not_run(name: &OsString, error: &io::Error) -> (String, i32) {
-    let name = iowhy_readings::names::escaped(name.as_encoded_bytes());
+    let name = names::escaped(name.as_encoded_bytes());
     match error.kind() {
         io::ErrorKind::NotFound => (format!("command not found: {name}"), 127),
         _ => (format!("cannot run {name}: {error}"), 126),
@@ -299,17 +351,23 @@ mod tests {
         Inherited::from_caller().unwrap()
     }
 
+    fn held(argv: &[OsString], fates: Sender<Fate>) -> Held {
+        hold(argv, None, unchanged(), fates, &|| false)
+            .unwrap()
+            .unwrap()
+    }
+
     fn fate_of(argv: &[&str]) -> Fate {
         let (sender, receiver) = channel();
         let argv: Vec<OsString> = argv.iter().map(OsString::from).collect();
-        hold(&argv, None, unchanged(), sender).unwrap().release();
+        held(&argv, sender).release();
         receiver.recv().unwrap()
     }
 
     #[test]
     fn a_command_runs_only_when_it_is_let() {
         let (sender, receiver) = channel();
-        let held = hold(&["true".into()], None, unchanged(), sender).unwrap();
+        let held = held(&["true".into()], sender);
         assert!(receiver
             .recv_timeout(std::time::Duration::from_millis(50))
             .is_err());
@@ -320,7 +378,7 @@ mod tests {
     #[test]
     fn a_command_whose_recorder_is_gone_does_not_run() {
         let (sender, receiver) = channel();
-        drop(hold(&["true".into()], None, unchanged(), sender).unwrap());
+        drop(held(&["true".into()], sender));
         // The end of the gate is seen in place of the word to go.
         let Fate::Ended { status, .. } = receiver.recv().unwrap() else {
             panic!()

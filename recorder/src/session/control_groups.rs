@@ -1,7 +1,5 @@
 //! The control groups that are asked for, and the containers that are named.
 
-use std::path::Path;
-
 use iowhy_readings::containers::Containers;
 use iowhy_readings::Roots;
 
@@ -20,7 +18,7 @@ pub fn asked(target: &Target) -> Result<Groups, Failure> {
 pub fn containers(groups: &Groups) -> Option<Containers> {
     let roots = Roots::default();
     match groups.hierarchy() {
-        Some(on) => Some(Containers::on(&roots, on.clone(), Path::new("/"))),
+        Some(on) => Some(Containers::on(&roots, on.clone())),
         None => Containers::new(&roots),
     }
 }

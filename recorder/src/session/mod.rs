@@ -228,17 +228,22 @@ fn run(
     lifeline: &Lifeline,
 ) -> Result<Ended, Failure> {
     let (fates, fate) = channel();
-    let held = spawn::hold(argv, account, inherited, fates).map_err(|error| {
-        let message = match fate.recv() {
-            Ok(Fate::Failed(why)) => format!("the command could not be started: {why}"),
-            _ => format!("{error:#}"),
-        };
-        Failure {
-            message,
-            status: BROKEN,
-            ran_nothing: true,
+    let leave = || signals.count() > 0 || lifeline.is_cut();
+    let held = match spawn::hold(argv, account, inherited, fates, &leave) {
+        Ok(Some(held)) => held,
+        Ok(None) => return Err(interrupted()),
+        Err(error) => {
+            let message = match fate.try_recv() {
+                Ok(Fate::Failed(why)) => format!("the command could not be started: {why}"),
+                _ => format!("{error:#}"),
+            };
+            return Err(Failure {
+                message,
+                status: BROKEN,
+                ran_nothing: true,
+            });
         }
-    })?;
+    };
     let pid = held.pid;
     live.collector.borrow_mut().set_main(pid);
     live.follow(held.pid);
@@ -248,13 +253,9 @@ fn run(
     live.watch
         .adopt(&[held.pid], &Groups::default())
         .context("cannot watch the command")?;
-    if signals.count() > 0 || lifeline.is_cut() {
+    if leave() {
         // Whoever ended it before it began was heard by nobody else; at the closed gate the command ends.
-        return Err(Failure {
-            message: "interrupted before the command ran".into(),
-            status: 130,
-            ran_nothing: true,
-        });
+        return Err(interrupted());
     }
     // It was held until now, however long it took to take it into scope.
     live.begin();
@@ -264,13 +265,13 @@ fn run(
     });
     let ended = match ended {
         Ok(ended) => ended,
-        Err(error) => return Err(outlived(error, RunsOn::new(fate, pid), lifeline)),
+        Err(error) => return Err(outlived(error, RunsOn::new(fate, pid, signals), lifeline)),
     };
     if let Some(bound) = live.bound.take() {
         // Signals are still passed on: it is the command that is waited for.
         live.note_bound(&bound, "the command runs on unrecorded");
         live.ended(host::now_ns(), None, None);
-        return Ok(Ended::RunsOn(RunsOn::new(fate, pid)));
+        return Ok(Ended::RunsOn(RunsOn::new(fate, pid, signals)));
     }
     signals.pass_no_more();
     match ended {
@@ -292,6 +293,14 @@ fn run(
             live.left();
             Ok(Ended::With(130))
         }
+    }
+}
+
+fn interrupted() -> Failure {
+    Failure {
+        message: "interrupted before the command ran".into(),
+        status: 130,
+        ran_nothing: true,
     }
 }
 

@@ -8,6 +8,7 @@ use iowhy_readings::{messages, Roots};
 
 use super::{Failure, BROKEN};
 use crate::process::lifeline::Lifeline;
+use crate::process::signals::Signals;
 use crate::process::spawn::{self, Fate};
 
 /// How often it is looked whether it is to end.
@@ -17,14 +18,23 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 pub struct RunsOn {
     fate: Receiver<Fate>,
     pid: u32,
+    signals: Signals,
 }
 
 impl RunsOn {
-    pub fn new(fate: Receiver<Fate>, pid: u32) -> RunsOn {
-        RunsOn { fate, pid }
+    pub fn new(fate: Receiver<Fate>, pid: u32, signals: &Signals) -> RunsOn {
+        RunsOn {
+            fate,
+            pid,
+            signals: signals.clone(),
+        }
     }
 
-    /// Its exit status; 130 when nobody holds the lifeline any more and it would not end.
+    fn alive(&self) -> Vec<i64> {
+        with_descendants(&Roots::default(), &[self.pid.into()])
+    }
+
+    /// Its exit status; 130 when it would not end though it was asked to, or nobody holds the lifeline any more.
     pub fn wait(&self, lifeline: &Lifeline) -> i32 {
         loop {
             match self.fate.recv_timeout(LOOK_EVERY) {
@@ -32,11 +42,11 @@ impl RunsOn {
                 Err(RecvTimeoutError::Timeout) => {}
                 _ => return BROKEN,
             }
-            if lifeline.is_cut() {
-                let alive = with_descendants(&Roots::default(), &[self.pid.into()]);
-                if lifeline.outlived_by(&alive) {
-                    return 130;
-                }
+            let left = self.signals.end_it(|| self.alive())
+                || lifeline.is_cut() && lifeline.outlived_by(&self.alive());
+            if left {
+                messages::say(&format!("the command (PID {}) runs on", self.pid));
+                return 130;
             }
         }
     }

@@ -23,6 +23,8 @@ from tests.page.test_markup import HOSTILE, Seen
 from tests.reports.conftest import MS, Make, S, call, request
 from tests.whys.made import KIB, Story
 
+# long: one page, whose parts are asked for one by one
+
 
 def mixed(seconds: float = 4.0) -> Story:
     """Synced writes, reads, computing."""

@@ -1,3 +1,4 @@
+// long: the layouts of each runtime, as they were seen.
 use std::os::unix::fs::symlink;
 
 use proptest::prelude::*;

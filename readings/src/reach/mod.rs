@@ -28,6 +28,7 @@ use iowhy_store::rows;
 pub use serve::{serve, space_of, Held};
 use wire::Frame;
 
+// long: each question with the frame that carries it and the answer that it gets.
 /// The word by which this very program is told to be that process: it then calls [`serve`].
 pub const COMMAND: &str = "ask-filesystems";
 /// How long an answer is waited for: longer than a disk under load takes.

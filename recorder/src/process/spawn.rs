@@ -20,6 +20,7 @@ use iowhy_readings::sampler::process_io::ProcessIo;
 use iowhy_readings::{accounts, host, names, Roots};
 use iowhy_store::rows;
 
+// long: both ends of the gate at which a command is held.
 /// How long the command is looked for along PATH, and how often it is looked whether it still shall run.
 const LOOKED_FOR: Duration = Duration::from_secs(10);
 const LOOK_EVERY_MS: u16 = 250;

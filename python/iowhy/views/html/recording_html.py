@@ -102,7 +102,8 @@ def recording_page(
 def _proof(overview: Overview, figures: Sequence[Drawn]) -> list[Drawn]:
     """The charts that show the first finding: those of the reports that its facts come from."""
     found = overview.verdict.findings
-    reports = [link.report for link in found[0].chain] if found else []
+    chain = found[0].chain if found else ()
+    reports = [link.report for link in chain if link.report != "budget"]
     shown = [one for one in figures if one.missing is None and one.chart.report in reports]
     shown.sort(key=lambda one: reports.index(one.chart.report))
     return shown[:PROOF]

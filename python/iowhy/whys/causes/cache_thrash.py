@@ -10,6 +10,7 @@ from iowhy.whys.finding import Candidate, Claim, Link
 from iowhy.whys.remedy import Remedy
 from iowhy.whys.settle import matches
 
+# long: each way in which pages leave has its own words and remedies
 REREAD = 0.3
 PAGES_MIN = 4096
 HIT_RATIO = 0.9

@@ -50,26 +50,16 @@ def find(facts: Facts) -> Candidate | None:
     )
     confidence = 0.9
     lowered: tuple[str, ...] = ()
-    if (
-        limits
-        and storage >= thresholds.LISTED
-        and (busy is None or busy < IDLE_DEVICE or _tight(limits))
-    ):
+    at_limit = storage >= thresholds.LISTED and (
+        busy is None or busy < IDLE_DEVICE or _tight(limits)
+    )
+    if limits and at_limit:
         ways = frozenset(one.cls for one in limits)
         claims.append(Claim(ways))
         chain += [one.shown for one in limits]
         if busy is not None:
             chain.append(idle)
-    elif (
-        not reasons
-        and not facts.run.pasted
-        and busy is not None
-        and busy < IDLE_WITHOUT_LIMIT
-        and storage >= WAITING
-        and facts.requests.count >= REQUESTS_MIN
-        and not _many_flushes(facts)
-        and not _cpus_full(facts)
-    ):
+    elif not reasons and storage >= WAITING and _idles(facts, busy):
         claims.append(Claim(classes.STORAGE))
         chain.append(idle)
         confidence = 0.55
@@ -93,6 +83,18 @@ def find(facts: Facts) -> Candidate | None:
         remedies=() if limits or reasons else (_LOOK, MOVE_LESS),
         # No lever removes what else may hold it back (the kernel's own throttling, a volume's limit).
         provable=bool(limits),
+    )
+
+
+def _idles(facts: Facts, busy: float | None) -> bool:
+    """Whether the device idles while it is waited for, and no CPU or flush is why."""
+    return (
+        not facts.run.pasted
+        and busy is not None
+        and busy < IDLE_WITHOUT_LIMIT
+        and facts.requests.count >= REQUESTS_MIN
+        and not _many_flushes(facts)
+        and not _cpus_full(facts)
     )
 
 

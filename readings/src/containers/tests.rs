@@ -1,3 +1,4 @@
+// long: a file of each runtime, and what is read of it.
 use std::os::unix::fs::symlink;
 
 use proptest::prelude::*;

@@ -5,6 +5,7 @@
 //! process makes none: another one of its own program does, each answer has a deadline, and one that does not come costs that
 //! process and all other questions about the same mount.
 
+// long: each question, and what its answer means, side by side.
 mod serve;
 mod wire;
 

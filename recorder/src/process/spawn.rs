@@ -1,4 +1,5 @@
 //! Starts the command: held at a gate until the programs watch it, as the user that it shall run as.
+// long: fork, gate and exec are read together.
 
 use std::collections::BTreeMap;
 use std::ffi::{CString, OsStr, OsString};

@@ -92,9 +92,25 @@ mod tests {
 
     #[test]
     fn this_process_has_code_and_no_process_has_none() {
-        let own = read(Path::new("/proc"), std::process::id()).unwrap();
+        let own = read(&mut Here, std::process::id()).unwrap();
         assert!(own.iter().any(|mapped| mapped.path == b"[vdso]"));
         assert!(own.iter().any(|mapped| mapped.ino > 0));
-        assert_eq!(read(Path::new("/proc"), 0), None);
+        assert_eq!(read(&mut Here, 0), None);
+    }
+
+    struct Here;
+
+    impl Served for Here {
+        fn is_served(&mut self, _: u32) -> bool {
+            false
+        }
+
+        fn process_file(&mut self, tgid: u32, name: &str, _: u64, _: u64) -> Option<Vec<u8>> {
+            std::fs::read(format!("/proc/{tgid}/{name}")).ok()
+        }
+
+        fn read(&mut self, _: &[u8], _: u64, _: u64, _: u64) -> Option<Vec<u8>> {
+            None
+        }
     }
 }

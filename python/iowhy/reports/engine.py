@@ -1,4 +1,5 @@
 """Run a report over a recording: DuckDB here, the same statement on Spark for fleets."""
+# long: every way in which SQL reaches a recording.
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager

@@ -1,4 +1,4 @@
-// long: the layouts of each runtime, as they were seen.
+// long: a file of each runtime, and what is read of it.
 use std::os::unix::fs::symlink;
 
 use proptest::prelude::*;
@@ -202,7 +202,7 @@ fn each_runtime_is_read_from_its_own_files() {
     ] {
         let found = of(&mut containers, &group);
         assert_eq!(
-            (found.runtime, text(&found).as_str()),
+            (found.runtime.as_ref(), text(&found).as_str()),
             (runtime, told),
             "{group}"
         );
@@ -278,9 +278,9 @@ fn made(id: &str, name: &str, pod: Option<&str>, group: &str) -> Arc<Container> 
         id: id.into(),
         name: Some(name.into()),
         runtime: if id.ends_with(".service") {
-            "systemd"
+            "systemd".into()
         } else {
-            "docker"
+            "docker".into()
         },
         pod: pod.map(str::to_owned),
         group: group.into(),

@@ -5,6 +5,7 @@
 //! process makes none: another one of its own program does, each answer has a deadline, and one that does not come costs that
 //! process and all other questions about the same mount.
 
+// long: each question, and what its answer means, side by side.
 mod serve;
 mod wire;
 
@@ -28,7 +29,6 @@ use iowhy_store::rows;
 pub use serve::{serve, space_of, Held};
 use wire::Frame;
 
-// long: each question with the frame that carries it and the answer that it gets.
 /// The word by which this very program is told to be that process: it then calls [`serve`].
 pub const COMMAND: &str = "ask-filesystems";
 /// How long an answer is waited for: longer than a disk under load takes.

@@ -1,4 +1,5 @@
 //! Starts the command: held at a gate until the programs watch it, as the user that it shall run as.
+// long: fork, gate and exec are read together.
 
 use std::collections::BTreeMap;
 use std::ffi::{CString, OsStr, OsString};
@@ -20,7 +21,6 @@ use iowhy_readings::sampler::process_io::ProcessIo;
 use iowhy_readings::{accounts, host, names, Roots};
 use iowhy_store::rows;
 
-// long: both ends of the gate at which a command is held.
 /// How long the command is looked for along PATH, and how often it is looked whether it still shall run.
 const LOOKED_FOR: Duration = Duration::from_secs(10);
 const LOOK_EVERY_MS: u16 = 250;

@@ -13,7 +13,7 @@ def duration(ns: float | None) -> str:
         return f"{minutes} min {seconds} s"
     for scale, unit in _TIMES:
         if abs(ns) >= scale:
-            return f"{_three(ns / scale)} {unit}"
+            return f"{three_digits(ns / scale)} {unit}"
     return "0 s" if ns == 0 else f"{ns:.2f} ns"
 
 
@@ -23,7 +23,7 @@ def size(count: float | None) -> str:
         return "unknown"
     for scale, unit in _BYTES:
         if abs(count) >= scale:
-            return f"{_three(count / scale)} {unit}"
+            return f"{three_digits(count / scale)} {unit}"
     return f"{count:.0f} B"
 
 
@@ -31,7 +31,7 @@ def rate(bytes_per_s: float | None) -> str:
     """Bytes per second in MB/s, the unit of device data sheets."""
     if bytes_per_s is None:
         return "unknown"
-    return f"{_three(bytes_per_s / 1e6)} MB/s"
+    return f"{three_digits(bytes_per_s / 1e6)} MB/s"
 
 
 def inode(number: float | None) -> str:
@@ -64,7 +64,8 @@ def amount(value: float | None, unit: str) -> str:
     return percent(value) if unit == "share" else count(value)
 
 
-def _three(value: float) -> str:
+def three_digits(value: float) -> str:
+    """With three significant digits, without zeros at the end."""
     digits = 2 if abs(value) < 9.995 else 1 if abs(value) < 99.95 else 0
     text = f"{value:,.{digits}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text

@@ -138,7 +138,7 @@ def _fixes(out: "Console", found: Verdict, first: Finding, most: int) -> None:
         same = number and fix.gain == first.fixes[0].gain
         saved = "" if same else found.saved(fix)
         condition = f" ({fix.condition.partition(';')[0]})" if saved and fix.condition else ""
-        risk = f"Risk: {fix.risk}." if fix.risk else ""
+        risk = f"Risk: {fix.risk or 'none'}." if saved or fix.risk else ""
         labelled(
             out, "", " ".join(one for one in (f"{saved}{condition}." if saved else "", risk) if one)
         )

@@ -1,5 +1,6 @@
 """The answer of a verdict: one sentence on what takes the time, and what a fix could save."""
 
+from iowhy.units import three_digits
 from iowhy.whys import classes
 from iowhy.whys.budget import Budget
 from iowhy.whys.chain import capital, duration, percent
@@ -143,17 +144,12 @@ def part_of(part_ns: float, whole_ns: float) -> str:
     amount, unit = whole.rsplit(" ", 1)
     if unit not in _NS or not amount.replace(".", "").isdecimal():
         return f"{duration(part_ns)} of {whole}"
-    return f"{short(part_ns / _NS[unit])} of {whole}"
-
-
-def short(value: float) -> str:
-    """Two significant digits, or all of the whole number."""
-    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
+    return f"{three_digits(part_ns / _NS[unit])} of {whole}"
 
 
 def saved(verdict_s: float | None, basis: str, mode: str, fix: Fix) -> str:
     """What a fix could save at best: `1.4 s → 0.43 s at best`. `verdict_s`: the time that shares are of."""
-    if fix.gain <= 0:
+    if fix.looks or fix.gain <= 0:
         return ""
     if verdict_s is None or basis != "threads" or mode not in ("run", "block"):
         return f"could save up to {percent(fix.gain)} of the time"

@@ -9,7 +9,7 @@ class Remedy(Struct, frozen=True):
     `link` documents it, `program` is whose setting it is. `for_authors`: it takes a change of the program, `for_layouts`: another layout of
     its files (neither is for who only uses a program that is known); `second_run`: it is one. `part` (0..1) is how much of the
     finding's time it is about, counted by the time `of` its syncs or reads. `orders`: it changes only the order of what is read,
-    `less`: it leaves work out.
+    `less`: it leaves work out. `looks`: it saves nothing yet, and shows what would.
     """
 
     do: str
@@ -23,6 +23,7 @@ class Remedy(Struct, frozen=True):
     of: str = "syncs"
     orders: bool = False
     less: bool = False
+    looks: bool = False
 
     @property
     def named(self) -> str:
@@ -38,6 +39,7 @@ class Fix(Struct, frozen=True):
     condition: str = ""
     risk: str = ""
     link: str | None = None
+    looks: bool = False
 
     @property
     def in_full(self) -> str:

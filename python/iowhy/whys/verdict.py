@@ -262,6 +262,7 @@ def _fix(made: Commands, candidate: Candidate, share: float, one: Remedy) -> Fix
         else f"{percent(one.part)} of the time in {one.of}",
         risk=made.filled(one.risk),
         link=one.link,
+        looks=one.looks,
     )
 
 

@@ -39,6 +39,7 @@ def as_json(verdict: Verdict) -> dict[str, object]:
                         "condition": fix.condition,
                         "risk": fix.risk or None,
                         "link": fix.link,
+                        "looks": fix.looks,
                     }
                     for fix in finding.fixes
                 ],

@@ -33,7 +33,7 @@ def find(facts: Facts) -> Candidate | None:
             Claim(frozenset({classes.RUNNABLE})),
         ),
         chain=_chain(facts, full, runnable, others if crowded else None),
-        summary=_summary(facts, full, crowded=crowded),
+        summary=_summary(facts, full, runnable, crowded=crowded),
         saving=Saving(
             min(runnable, _without_others(facts)) / (full + runnable), "without the other processes"
         )
@@ -50,22 +50,27 @@ def find(facts: Facts) -> Candidate | None:
     )
 
 
-def _summary(facts: Facts, full: float, *, crowded: bool) -> str:
+def _summary(facts: Facts, full: float, runnable: float, *, crowded: bool) -> str:
     """What it did: computing, waiting for a CPU, or both; on how many CPUs, if others use none of them."""
     if crowded and full < NONE:
         return "waiting for a CPU while other processes keep the CPUs busy"
-    if crowded:
-        return "computing on CPUs that other processes use too, or waiting for one"
     cpus, quota = _cpus(facts), facts.machine.quota_cores
-    if cpus is None:
-        return "computing on CPUs that are all busy, or waiting for one"
-    if quota is not None and quota < cpus:
-        return f"computing with all of its quota of {quota:.2g} CPUs, or waiting for a CPU"
     bound = links.bound_cpus(facts)
-    which = f"{cpus} CPUs" if bound is None else f"{cpus} CPUs that it may run on"
-    if cpus == 1:
-        return f"computing on the only {which.replace('CPUs', 'CPU')}, or waiting for it"
-    return f"computing on all {which}, or waiting for one"
+    if crowded:
+        busy = "on CPUs that others use too"
+    elif cpus is None:
+        busy = "on CPUs that are all busy"
+    elif quota is not None and quota < cpus:
+        busy = f"with all of its quota of {quota:.2g} CPUs"
+    elif cpus == 1:
+        busy = f"on the only CPU{'' if bound is None else ' that it may run on'}"
+    else:
+        busy = f"with all {cpus} CPUs{'' if bound is None else ' that it may run on'} busy"
+    if facts.budget.basis == "machine" or runnable < NONE:
+        return f"computing {busy}"
+    if full < NONE:
+        return f"waiting for a CPU {busy}"
+    return f"computing ({percent(full)}) or waiting for a CPU ({percent(runnable)}) {busy}"
 
 
 def _without_others(facts: Facts) -> float:
@@ -166,8 +171,8 @@ CAUSE = Cause(
     ),
     remedies=(
         Remedy(
-            "Give it more CPUs, or profile it and cut the work that keeps them busy",
-            risk="more CPUs cost more; cutting work takes a change of the program",
+            "Profile what keeps the CPUs busy (`perf top`) and cut that work, or give it more CPUs",
+            risk="a change of the program; more CPUs cost more",
         ),
         Remedy(
             "Run fewer jobs at once if they also compete for memory or the disk",

@@ -143,7 +143,7 @@ WEIGHS = frozenset({"bfq", "mq-deadline"})
 _SLOWER = "the others get slower"
 _LATER = Remedy("Run the other work at another time", risk="it finishes later")
 _WEIGHT = Remedy(
-    "Give it a higher I/O weight (`ionice -c2 -n0`, io.weight), or limit the others (io.max)",
+    "Limit the others (io.max), or give this one a higher I/O weight (`ionice -c2 -n0`, io.weight)",
     risk=_SLOWER,
 )
 _LESS_DIRTY = Remedy(

@@ -208,7 +208,9 @@ def _counters(facts: Facts) -> Candidate | None:
 
 _ONLY_MEANS = "only the counters' averages are known, not single requests"
 _MOVE = Remedy("Move the data to another device", risk="downtime while it is copied")
-_CHECK = Remedy("Check the device: the kernel's log, SMART, cables, its array's statistics")
+_CHECK = Remedy(
+    "Check the device: the kernel's log, SMART, cables, its array's statistics", looks=True
+)
 
 
 def _remedies(name: str | None) -> tuple[Remedy, ...]:
@@ -220,13 +222,17 @@ def _check(name: str) -> Remedy:
     """A disk reports on itself, a virtual one can only be seen from its host."""
     if _HAS_SMART.fullmatch(name):
         return Remedy(
-            f"Check {name} as root: `dmesg -T | grep {name}`, `smartctl -a /dev/{name}`, then cables and controller"
+            f"Check {name} as root: `dmesg -T | grep {name}`, `smartctl -a /dev/{name}`, then cables and controller",
+            looks=True,
         )
     if evidence.SAYS_SO_ALWAYS.fullmatch(name):
         return Remedy(
-            f"Check `dmesg -T | grep {name}`, and have the storage behind {name} checked on its host"
+            f"Check `dmesg -T | grep {name}`, and have the storage behind {name} checked on its host",
+            looks=True,
         )
-    return Remedy(f"Check {name}: the kernel's log, SMART, cables, its array's statistics")
+    return Remedy(
+        f"Check {name}: the kernel's log, what is behind it, its array's statistics", looks=True
+    )
 
 
 CAUSE = Cause(

@@ -89,14 +89,16 @@ def _daemon(tgid: int | None) -> tuple[str, Remedy]:
         return (
             "a process in user space",
             Remedy(
-                "Find the process that serves it (`fuser -v /dev/fuse`), and record it by its number while this runs again"
+                "Find the process that serves it (`fuser -v /dev/fuse`), and record it by its number while this runs again",
+                looks=True,
             ),
         )
     return (
         f"process {tgid}",
         Remedy(
             "See what that process waits for, while this runs again: "
-            f"`{as_root()} run -p {tgid} --duration 30s`"
+            f"`{as_root()} run -p {tgid} --duration 30s`",
+            looks=True,
         ),
     )
 

@@ -166,7 +166,8 @@ _LIFT = Remedy(
     risk="others on the device get less",
 )
 _LOOK = Remedy(
-    "Look for the limit: its volume or virtual disk (ask the provider), `io.latency`, `io.cost.qos`, parent groups"
+    "Look for the limit: its volume or virtual disk (ask the provider), `io.latency`, `io.cost.qos`, parent groups",
+    looks=True,
 )
 
 CAUSE = Cause(

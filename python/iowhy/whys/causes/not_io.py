@@ -40,15 +40,17 @@ _WORDS = {
 
 # What does the work is not in the recording: it can be recorded too.
 _UNSEEN = frozenset({_CHILD, "for a peer", "for events, a peer or a timer"})
-_SEEN = Remedy("See what it waits for: `iowhy report syscalls` names the calls")
+_SEEN = Remedy("See what it waits for: `iowhy report syscalls` names the calls", looks=True)
 # No call is in the recording.
-_NO_CALLS = Remedy("Record it: `iowhy run -- CMD` names the calls that it waits in")
+_NO_CALLS = Remedy("Record it: `iowhy run -- CMD` names the calls that it waits in", looks=True)
 # Calls and their stacks are recorded as they end: of a call that lasts all of a recording only the time is known.
 _NONE_ENDED = Remedy(
-    "Record for longer (calls are recorded as they end), or read /proc/PID/task/TID/syscall of each thread"
+    "Record for longer (calls are recorded as they end), or read /proc/PID/task/TID/syscall of each thread",
+    looks=True,
 )
 _RECORD_TOO = Remedy(
-    "Record the process that does the work too: -p with its number, or -a for the whole machine"
+    "Record the process that does the work, too (`iowhy run -a` records all of them)",
+    looks=True,
 )
 
 
@@ -133,7 +135,8 @@ def _of_server(facts: Facts) -> tuple[Remedy, ...]:
     pids = f'"$(pgrep -d, -x {quoted("|".join(behind.server))})"'
     return (
         Remedy(
-            f"Record {behind.name}'s server, which does the work, while this runs again: `{as_root()} run -p {pids} --duration 30s`"
+            f"Record {behind.name}'s server, which does the work, while this runs again: `{as_root()} run -p {pids} --duration 30s`",
+            looks=True,
         ),
         _SEEN,
     )

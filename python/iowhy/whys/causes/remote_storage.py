@@ -98,7 +98,8 @@ _CONNECTIONS = Remedy(
     risk="it must be mounted again, and the server gets more load",
 )
 _COMPARE = Remedy(
-    "Compare with the network's own time (`ping`, or rtt in `ss -ti`); the rest is the server's"
+    "Compare each request's time with the network's round trip (`ping`, or rtt in `ss -ti`): the rest is the server's",
+    looks=True,
 )
 
 

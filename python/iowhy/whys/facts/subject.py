@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from iowhy.recordings.manifest import Command
 from iowhy.relations import Relations
+from iowhy.whys.facts.threads import busiest
 
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "busybox"})
 _INTERPRETERS = ("python", "perl", "ruby", "node", "php", "lua", "Rscript", *_SHELLS)
@@ -28,28 +29,36 @@ def subject(command: Command, relations: Relations) -> str:
     if command.mode == "attach":
         return _attached(relations)
     if command.mode == "run" and command.argv:
-        return _typed(command.argv)
+        return _typed(command.argv) or _busiest(relations) or "the command"
     return {"block": "the block", "machine": "the machine"}.get(command.mode, "the command")
 
 
-def _typed(argv: tuple[str, ...]) -> str:
+def _typed(argv: tuple[str, ...]) -> str | None:
+    """What was typed, if that is one program."""
     name = PurePath(argv[0]).name
     if name in _SHELLS and len(argv) > 2 and argv[1].startswith("-") and argv[1].endswith("c"):
         return _first_word(argv[2])
     if name.startswith(_INTERPRETERS) and len(argv) > 1 and not argv[1].startswith("-"):
         return f"{name} {PurePath(argv[1]).name}"
-    return name or "the command"
+    return name or None
 
 
-def _first_word(text: str) -> str:
+def _first_word(text: str) -> str | None:
     """Of a shell's text that is one command, its program."""
     if _OPERATORS.intersection(text.strip()):
-        return "the command"
+        return None
     try:
         words = shlex.split(text)
     except ValueError:
-        return "the command"
-    return PurePath(words[0]).name if words and "=" not in words[0] else "the command"
+        return None
+    return PurePath(words[0]).name if words and "=" not in words[0] else None
+
+
+def _busiest(relations: Relations) -> str | None:
+    """The program that uses most of the CPU time, if it uses half of it; shells do not count."""
+    found = [one for one in busiest(relations) if one.name not in _SHELLS]
+    whole = sum(one.cores for one in found)
+    return found[0].name if found and found[0].cores * 2 >= whole > 0 else None
 
 
 def _attached(relations: Relations) -> str:

@@ -39,7 +39,7 @@ def test_a_recording_says_what_the_command_line_says(rec) -> None:  # type: igno
     shown = invoke(["why", str(rec.path)], env={"COLUMNS": "100", "NO_COLOR": "1"}).stdout
     lines = [line.rstrip() for line in shown.rstrip("\n").split("\n")]
     assert [line.rstrip() for line in str(rec).split("\n")] == lines
-    assert rec.verdict.answer in " ".join(shown.split()) and rec.measures["sync_calls"] == 40
+    assert rec.verdict.headline in " ".join(shown.split()) and rec.measures["sync_calls"] == 40
     assert rec.json()["measures"]["sync_calls"] == 40 and rec.exit_status == 0
     assert rec.expect("sync_calls <= 40") == []
     (broken,) = rec.expect("sync_calls < 40")
@@ -84,7 +84,7 @@ def test_packages_are_functions_and_packages(rec) -> None:  # type: ignore[no-un
 
     found = iowhy.compare(rec, rec.path)  # type: ignore[operator]
     assert isinstance(found.result[0], inside.Comparison)
-    assert isinstance(found.json(), list) and "sync-storm: unchanged" in repr(found)
+    assert isinstance(found.json(), list) and "sync-storm is unchanged" in repr(found)
     with pytest.raises(iowhy.Problem, match="at least two"):
         iowhy.compare(rec)  # type: ignore[operator]
     assert iowhy.recordings.open_recording(rec.path).path == rec.path  # type: ignore[attr-defined]

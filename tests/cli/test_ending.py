@@ -95,5 +95,5 @@ def test_nothing_is_left_by_a_verdict_whose_tables_are_still_put_away(
         check=True,
         env=os.environ | {"TMPDIR": str(tmp_path / "t"), "XDG_CACHE_HOME": str(tmp_path / "c")},
     )
-    assert done.stdout.endswith("`iowhy report --list`\n")  # all of it has arrived
+    assert done.stdout.endswith("html --open\n")  # all of it has arrived
     assert not list((tmp_path / "t").iterdir())

@@ -181,7 +181,7 @@ def test_the_page_of_an_experiment(tmp_path: Path) -> None:
     path = saved_experiment(tmp_path)
     page = written([str(path)], tmp_path / "page.html")
     words = words_of(page)
-    assert read_saved(path).sentence in words and "bound by" in words
+    assert read_saved(path).sentence in words and "limits it" in words
     assert "<script>alert(1)" in words and "<script>alert" not in page
     hidden = written([str(path), "--redact"], tmp_path / "hidden.html")
     assert "hunter2" not in hidden

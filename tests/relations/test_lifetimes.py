@@ -72,7 +72,7 @@ def test_shares_of_a_short_process_are_of_its_own_time(machine: Recording) -> No
     assert verdict.elapsed_s == 0.4
     assert verdict.budget.elapsed(classes.READ) == pytest.approx(0.75, abs=0.01)
     assert verdict.budget.elapsed(classes.IDLE) == pytest.approx(0, abs=0.01)
-    assert "of 400 ms (of 5 s recorded)" in verdict.answer
+    assert "of 400 ms, of 5 s recorded)" in verdict.answer
 
 
 def test_what_is_beside_it_is_of_the_same_time(machine: Recording) -> None:
@@ -96,7 +96,7 @@ def test_what_is_beside_it_is_of_the_same_time(machine: Recording) -> None:
 def test_shares_of_what_is_there_all_the_time_are_of_all(machine: Recording, pid: int) -> None:
     verdict = overview_of(machine, (pid,)).verdict
     assert verdict.elapsed_s == 5.0
-    assert "of 5 s " in verdict.answer and "recorded)" not in verdict.answer
+    assert "of 5 s)" in verdict.answer and "recorded)" not in verdict.answer
 
 
 def test_of_unknown_times_nothing_is_left_out(machine: Recording) -> None:

@@ -87,7 +87,6 @@ def leads(verdict: Verdict | Judged, cause: str, low: float, high: float = 1.0) 
     first = verdict.findings[0]
     assert first.cause == cause, verdict.answer
     assert low <= first.share <= high, (first.share, verdict.answer)
-    assert cause in verdict.answer or cause == "healthy"
     return first
 
 

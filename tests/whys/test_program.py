@@ -45,9 +45,9 @@ def test_its_setting_comes_before_the_general_remedy(judged: Judge) -> None:
     story.file(201, "/usr/lib/libsqlite3.so.0.8.6").file(202, "/srv/x.db-journal")
     verdict = judged(story)
     remedies = leads(verdict, "sync-storm", 0.7).remedies
-    assert remedies[0].startswith("SQLite: BEGIN") and "risk: " in remedies[0]
-    assert any(one.startswith("put more into one transaction") for one in remedies)
-    assert "SQLite: BEGIN … COMMIT around many changes" in verdict.answer
+    assert "BEGIN" in remedies[0] and "risk: " in remedies[0]
+    assert any("one transaction" in one for one in remedies[1:])
+    assert "BEGIN; … COMMIT;" in verdict.answer
     assert "https:" not in verdict.answer
 
 
@@ -317,8 +317,8 @@ def test_what_is_done_is_not_told_to_be_done_again(judged: Judge, name: str, aga
     story.requests(400, bytes_=4 * KIB, service=2 * MS)
     found = judged(_at_work(name, f"/usr/bin/{name}", story))
     (cold,) = (one for one in found.findings if one.cause == "cache-cold")
-    assert any("run it again" in one for one in cold.remedies) is again
-    assert any(one.startswith("read all of it once ahead") for one in cold.remedies) is not again
+    assert any("Run it again" in one for one in cold.remedies) is again
+    assert any(one.startswith("Read all of it once") for one in cold.remedies) is not again
     # Nor in a trial: rsync would find all of it there.
     assert (cold.experiment is not None) is again
     assert not any("a smaller format" in one for one in cold.remedies)
@@ -368,7 +368,7 @@ def test_an_order_gains_the_way_and_not_the_data(
     """Where every way takes as long (a server far away), or none takes any, an order gains nothing."""
     found = leads(judged(_packing(files, far, near or MS)), "cache-cold", 0.85)
     assert found.gain == found.remedy_gains[0]
-    again = [one.startswith("run it again") for one in found.remedies].index(True)
+    again = [one.startswith("Run it again") for one in found.remedies].index(True)
     assert found.remedy_gains[again] == pytest.approx(found.share)
     assert ("--sort=inode" in found.remedies[0]) is (gained > 0)
     if gained:

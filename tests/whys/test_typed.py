@@ -120,9 +120,9 @@ def test_every_command_on_the_page_is_taken(
 @pytest.mark.parametrize(
     ("groups", "again", "who"),
     [
-        (("--container", "web 1"), "--container 'web 1' --duration 10s", "container or service"),
-        (("--pod", "a/b", "--pod", "c"), "--pod a/b --pod c --duration 10s", "pod"),
-        ((), "-p 10 --duration 10s", "attached process"),
+        (("--container", "web 1"), "--container 'web 1' --duration 10s", "container web 1"),
+        (("--pod", "a/b", "--pod", "c"), "--pod a/b --pod c --duration 10s", "pod a/b"),
+        ((), "-p 10 --duration 10s", "worker10 (10)"),
     ],
 )
 def test_control_groups_are_recorded_again_by_what_they_were_named(
@@ -132,7 +132,7 @@ def test_control_groups_are_recorded_again_by_what_they_were_named(
     commands = verdict.commands.compare_again()
     assert commands is not None and commands[0].endswith(f"-o x-after.iowhy {again}")
     taken(commands[0])
-    assert f"the {who} waits" in verdict.answer
+    assert verdict.headline.startswith(f"{who} spent ")
 
 
 def test_what_it_read_on_standard_input_is_given_again() -> None:

@@ -155,11 +155,9 @@ def headline(found: Comparison) -> str:
     )
     if slower.known and slower.low <= 1 <= slower.high:
         return f"{after} is not measurably faster or slower than {before}{took}: {times(slower)}"
-    return f"{after} is {times(slower).replace('times as long', 'times as slow as')}{_than(slower)} {before}{took}"
-
-
-def _than(slower: Interval) -> str:
-    return "" if f"{slower.value:.2f}" == "1.00" else " than"
+    if f"{slower.value:.2f}" == "1.00":
+        return f"{after} takes as long as {before}{took}"
+    return f"{after} is {times(slower)} than {before}{took}"
 
 
 def _by_rate(found: Comparison) -> str:
@@ -187,7 +185,7 @@ def evidence(time: TwoSamples | None, before: int, after: int) -> list[str]:
     if time is None:
         return []
     if time.p_mann_whitney is None or time.p_permutation is None:
-        runs = f"{before} run{'' if before == 1 else 's'} and {after}"
+        runs = "1 run of each" if before == after == 1 else f"{before} and {after} runs"
         return [f"{runs}: record 3 or more of each to know how sure this is"]
     return [
         f"the second takes longer in {time.superiority * 100:.0f} % of pairs of runs; p {time.p_mann_whitney:.2g} (Mann-Whitney), {time.p_permutation:.2g} (permutation), "

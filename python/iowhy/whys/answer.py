@@ -81,7 +81,9 @@ def headline(
 
 def _too_short(facts: Facts, made: Commands) -> str:
     took = facts.shares_of_ns
-    said = f"Too short to judge: {duration(took)} is mostly start and end."
+    part_of_ns = facts.run.part_of_ns
+    within = "" if part_of_ns is None else f" (of {duration(part_of_ns)} recorded)"
+    said = f"Too short to judge: {duration(took)}{within} is mostly start and end."
     if facts.run.part_of_ns is not None or _failed(facts):
         return said
     longer = (
@@ -103,7 +105,10 @@ def _no_single_cause(facts: Facts, largest: str, findings: tuple[Finding, ...]) 
     share = facts.budget.elapsed(largest)
     reasons = facts.budget.heaviest_reasons(frozenset({largest}))
     why = f" ({reasons[0][0]})" if largest == classes.UNEXPLAINED and reasons else ""
-    text = f"No single cause: {_spent(facts, share, THE_TIME)} {_DOING[largest]}{why}"
+    if largest == classes.IDLE and facts.budget.basis == "machine":
+        text = f"No single cause: the CPUs are idle {percent(share)} of the time"
+    else:
+        text = f"No single cause: {_spent(facts, share, THE_TIME)} {_DOING[largest]}{why}"
     if findings:
         text += f"; {findings[0].cause} explains {percent(findings[0].share)}"
     return f"{text}."

@@ -26,14 +26,14 @@ def test_not_when_waits_have_no_known_cause(judged: Judge) -> None:
     story = Story(2.0).caller("openat", 20, blocked=90 * MS, bytes_=None, gap="idle")
     verdict = judged(story)
     absent(verdict, "healthy")
-    assert tells(verdict.answer, "90 %", "1.8", "2 s")
+    assert tells(verdict.headline, "90 %", "1.8", "2 s")
 
 
 def test_not_when_the_time_is_unexplained(judged: Judge) -> None:
     story = Story(2.0).caller("ioctl", 100, blocked=18 * MS, reason="other", io=False)
     verdict = judged(story)
     absent(verdict, "healthy")
-    assert tells(verdict.answer, "90 %", "1.8", "2 s")
+    assert tells(verdict.headline, "90 %", "1.8", "2 s")
 
 
 @pytest.mark.parametrize(

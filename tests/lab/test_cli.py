@@ -16,6 +16,7 @@ from iowhy.lab.verify import Check
 from iowhy.options.parser import parse
 from iowhy.whys.budget import Budget
 from iowhy.whys.finding import Finding, Link
+from iowhy.whys.remedy import Fix
 from iowhy.whys.typed import Commands
 from iowhy.whys.verdict import Verdict
 from tests.command_line import invoke
@@ -71,8 +72,8 @@ def _checks(*found: str) -> list[Check]:
         trials = []
         for name, share, seconds in ((cause, 0.9, 10.0), ("healthy", 0.0, 2.0)):
             said = (Link("waits for sync, cache flushes, 1.0 inodes a pass", 1.0, "", ""),)
-            do, gains = ("write fewer, larger files",), (share,)
-            finding = Finding(name, name, share, share, "", 0.9, (), said, (), do, None, gains)
+            fixes = (Fix("write fewer, larger files", share),)
+            finding = Finding(name, name, share, share, "", 0.9, (), said, (), fixes, None)
             verdict = Verdict(
                 "", (finding,), Budget(False), (), (), seconds, {}, Commands(Path("x"), "run")
             )

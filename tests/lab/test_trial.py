@@ -13,6 +13,7 @@ from iowhy.lab.scenario import Plan
 from iowhy.lab.scenarios import scenario
 from iowhy.lab.stage import Choice
 from iowhy.sources import live
+from iowhy.sources.request import Request
 
 
 def test_a_signal_to_us_is_not_a_failure_of_the_recorder(
@@ -34,13 +35,13 @@ def test_a_signal_to_us_is_not_a_failure_of_the_recorder(
 def test_what_the_command_prints_is_caught_and_ours_is_not(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    def record(argv: tuple[str, ...], *_: Any, env: dict[str, str], **__: Any) -> int:
+    def record(asked: Request, *_: Any, env: dict[str, str], **__: Any) -> int:
         assert (
             env["IOWHY_MARK"] == "a" * 32
             and env["MORE"] == "1"
             and env["PATH"] == os.environ["PATH"]
         )
-        return subprocess.run(argv, check=False).returncode
+        return subprocess.run(asked.argv, check=False).returncode
 
     monkeypatch.setattr(live, "record", record)
     plan = Plan(("sh", "-c", "echo one; echo '{\"bytes\": 7}'; exit 3"), env={"MORE": "1"})

@@ -14,6 +14,7 @@ from iowhy.lab.trial import Trial
 from iowhy.lab.verify import BUSY_MACHINE_CPUS, FULL_MACHINE, GAIN_TOLERANCE, TOLERATED
 from iowhy.whys.budget import Budget
 from iowhy.whys.finding import Finding, Link
+from iowhy.whys.remedy import Fix
 from iowhy.whys.typed import Commands
 from iowhy.whys.verdict import Verdict
 
@@ -37,7 +38,17 @@ def scenario(
 
 def trial(cause: str, share: float, seconds: float = 10.0, said: str = "") -> Trial:
     finding = Finding(
-        cause, cause, share, share, "", 0.9, (), (Link(said, None, "", ""),), (), ("do",), None
+        cause,
+        cause,
+        share,
+        share,
+        "",
+        0.9,
+        (),
+        (Link(said, None, "", ""),),
+        (),
+        (Fix("do", share),),
+        None,
     )
     verdict = Verdict("", (finding,), Budget(()), (), (), seconds, {}, Commands(Path("x"), "run"))
     return Trial("made", "", HDD, seconds, {"elapsed_s": seconds}, (), verdict, None)
@@ -148,7 +159,8 @@ def test_the_table_of_confusion() -> None:
 def test_which_of_the_printed_remedies_the_fix_is() -> None:
     first = trial("sync-storm", 0.9)
     remedies = ("sync less", "write MORE into one transaction")
-    finding = structs.replace(first.verdict.findings[0], remedies=remedies, remedy_gains=(0.9, 0.3))
+    fixes = tuple(Fix(text, gain) for text, gain in zip(remedies, (0.9, 0.3), strict=True))
+    finding = structs.replace(first.verdict.findings[0], fixes=fixes)
     broken = structs.replace(first, verdict=structs.replace(first.verdict, findings=(finding,)))
     fixed = trial("healthy", 0.0, 1.0)
     check = verify.check(scenario(remedy="more into one"), HDD, broken, fixed)

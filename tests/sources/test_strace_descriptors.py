@@ -164,4 +164,4 @@ def test_writes_that_flags_make_durable_are_syncs(
     assert ("sync-storm" in causes) == durable, verdict.answer
     if durable:
         said = " ".join(link.statement for link in verdict.findings[0].chain)
-        assert "199 sync calls" in said and "O_SYNC" in verdict.findings[0].remedies[0], said
+        assert "199 writes" in said and "O_SYNC" in verdict.findings[0].remedies[0], said

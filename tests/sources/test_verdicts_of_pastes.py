@@ -61,7 +61,7 @@ def test_an_aix_that_idles(tmp_path: Path) -> None:
 def test_a_disk_that_completes_nothing_is_stuck(tmp_path: Path) -> None:
     found = verdict(tmp_path, iostat("1 0 1 48 0 50", "sda 0 0 0 0 0 0 42 100"))
     assert found.findings[0].cause == "device-slow"
-    assert "completing no request" in found.answer and "42 requests are in flight" in chain(found)
+    assert "completes no request" in found.answer and "42 requests are in flight" in chain(found)
 
 
 def test_a_first_cold_read_is_not_one_that_does_not_fit(tmp_path: Path) -> None:

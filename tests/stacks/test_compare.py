@@ -39,7 +39,7 @@ def test_the_path_that_changed_is_named(make: Make) -> None:
         900 * MS,
         100 * MS,
     )
-    done = invoke(["compare", str(before.path), str(after.path)])
+    done = invoke(["compare", "--evidence", str(before.path), str(after.path)])
     assert "fsync ← commit ← main" in done.output and "log" not in done.output
 
 

@@ -35,7 +35,7 @@ def test_commands_of_a_page_run(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     story.write(Path("made.iowhy"))
-    page = invoke(["why", "made.iowhy"], env={"COLUMNS": "1000", "NO_COLOR": "1"})
+    page = invoke(["why", "made.iowhy", "--all"], env={"COLUMNS": "1000", "NO_COLOR": "1"})
     assert page.exception is None and page.exit_code == 0
     printed = set(_PRINTED.findall(page.output))
     assert {"iowhy report files made.iowhy"} < printed, page.output

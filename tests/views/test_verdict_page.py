@@ -18,7 +18,7 @@ from iowhy.invocation import typed
 from iowhy.recordings import open_recording
 from iowhy.recordings.manifest import Kept, Manifest, Sensor
 from iowhy.recordings.writer import write_recording
-from iowhy.views import class_marks, verdict_page, verdict_tables
+from iowhy.views import class_marks, evidence_page, limits, verdict_page, verdict_tables
 from iowhy.views.terminal import Field, console, printable, rows, shorten
 from tests.numbers_told import tells
 
@@ -55,7 +55,9 @@ def shown(
     )  # fmt: skip
     out = io.StringIO()
     console = Console(file=out, width=width, force_terminal=colour, highlight=False)
-    verdict_page.show(overview(recording), console)
+    found = overview(recording)
+    verdict_page.show(found, console)
+    evidence_page.show(found, console, every=True)
     return out.getvalue()
 
 
@@ -132,7 +134,7 @@ def test_a_command_that_failed_is_told(
 def test_a_signal_is_told_by_its_name(tmp_path: Path) -> None:
     recording = write_recording(tmp_path / "a.iowhy", Manifest.made(start_ns=0, end_ns=S), {})
     force_setattr(recording.manifest.command, "signal", 15)
-    assert verdict_page.ending(recording) == "The command was ended by SIGTERM, signal 15."
+    assert limits.ending(recording) == "The command was ended by SIGTERM, signal 15."
 
 
 class Terminal(io.StringIO):

@@ -122,6 +122,7 @@ from iowhy.whys import classes, next_command
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Claim, Saving
+from iowhy.whys.remedy import Remedy
 
 
 def find(facts: Facts) -> Candidate | None:
@@ -130,7 +131,7 @@ def find(facts: Facts) -> Candidate | None:
 
 CAUSE = Cause(
     "made-up", "Made up", "Nothing.", "Not.", (Threshold("x", 1, "times", "one"),), ("all",),
-    ("wait",), None, find, beats=("cpu-serial",), settled_by=next_command.SYNC,
+    (Remedy("wait"),), None, find, beats=("cpu-serial",), settled_by=next_command.SYNC,
 )
 """
 

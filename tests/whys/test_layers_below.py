@@ -9,7 +9,7 @@ from .made import MS, Story
 
 #: The story's disk is a volume of LVM on an array of these.
 VOLUME, ARRAY, LEFT, RIGHT = 8 << 20, 9 << 20, 254 << 20, 254 << 20 | 16
-LATE = "of its disks vdb takes 40 ms for a read, the other 4 ms"
+LATE = "its disk vdb takes 40 ms per read, the other 4 ms"
 
 
 def on_an_array(

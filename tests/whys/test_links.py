@@ -12,9 +12,9 @@ from iowhy.whys import links
     [
         (0.0, 1.0, "each takes the device 16 ms"),
         (0.0, None, "each takes the device 16 ms"),
-        (0.0, 5.6, "each is answered in 16 ms, with 5.6 of them at the device at a time"),
-        (0.9, 1.0, "the waiting behind others' requests included"),
-        (None, 5.6, "the waiting behind others' requests included"),
+        (0.0, 5.6, "each is answered in 16 ms, at a queue depth of 5.6"),
+        (0.9, 1.0, "including the wait behind other processes' requests"),
+        (None, 5.6, "including the wait behind other processes' requests"),
     ],
 )
 def test_the_wait_behind_other_requests_is_not_the_devices_time(

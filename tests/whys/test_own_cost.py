@@ -108,7 +108,7 @@ def test_findings_are_of_the_time_without_it(tmp_path: Path) -> None:
     assert first.gain == pytest.approx(first.share, abs=0.001)
     assert first.share_of == "the time without the recorder"
     assert verdict.shares_of_s == pytest.approx(1.1)
-    assert tells(verdict.answer, "small-requests", percent(first.share), "1.1 s")
+    assert tells(verdict.answer, percent(first.share), "1.1 s", "small-requests")
     # The lines that are drawn stay those of all that passed.
     assert verdict.budget.line(classes.RECORDER).elapsed_share == pytest.approx(0.45)
     assert verdict.budget.elapsed(classes.USER) == pytest.approx(0.39 / 0.55)

@@ -157,7 +157,7 @@ def _at_work(name: str, path: str, story: Story) -> Story:
 def _remedies(folder: Path, story: Story, cause: str) -> str:
     with Facts(story.made(folder)) as facts:
         found = remedies(facts, at_work(facts), cause, of_syncs=False, of_cpu=True)
-    return " ".join(one.text for one in found)
+    return " ".join(one.named for one in found)
 
 
 @pytest.mark.parametrize(("user", "kernel", "told"), [(0.7, 0.2, True), (0.05, 0.85, False)])
@@ -373,7 +373,7 @@ def test_an_order_gains_the_way_and_not_the_data(
     assert ("--sort=inode" in found.remedies[0]) is (gained > 0)
     if gained:
         assert found.gain == pytest.approx(gained * found.share, rel=0.1)
-        assert "as quick then as the quickest tenth" in found.gain_condition
+        assert "as quick as the quickest tenth" in found.gain_condition
     else:
         assert not any("--sort" in one for one in found.remedies)
-        assert found.gain_condition == "when the data are in memory"
+        assert found.gain_condition == "if all data is in memory"

@@ -8,8 +8,6 @@ from iowhy.options.described import needed
 
 EPILOG = """Examples:
 
-  iowhy explain sync-storm
-
   iowhy explain list
 """
 

@@ -134,7 +134,7 @@ def _spent(facts: Facts, share: float, of: str) -> str:
     if facts.budget.basis != "threads" or facts.run.pasted or whole is None:
         return f"{percent(share)} of {THE_PART if of == THE_PART else 'the time'} went into"
     within = (
-        " without the recorder's"
+        ", without the recorder"
         if facts.budget.left_out
         else ""
         if facts.run.part_of_ns is None

@@ -299,8 +299,7 @@ def _after_first(candidate: Candidate, one: Remedy) -> Remedy:
     """A program's setting, after what must be done first for it to help."""
     if candidate.first is None or one.less:
         return one
-    first_letter = one.do[:1].lower() if one.do[1:2].islower() else one.do[:1]
-    return replace(one, do=f"{candidate.first} {first_letter}{one.do[1:]}")
+    return replace(one, do=f"{candidate.first} {one.named}", program=None)
 
 
 def _saving(candidate: Candidate, remedy: Remedy) -> Saving:

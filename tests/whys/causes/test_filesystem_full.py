@@ -41,7 +41,7 @@ def test_a_copy_to_a_nearly_full_disk(judged: Judge) -> None:
     text = chain(found)
     assert "the filesystem at /srv makes room" in text
     assert tells(text, "200", "9 ms")
-    assert tells(text, "20", "10", "20 MiB")
+    assert tells(text, "20", "20 MiB", "10")
     assert tells(text, "1 call")
     for cause in ("sync-storm", "flush-cost"):
         absent(verdict, cause)

@@ -60,7 +60,7 @@ def test_not_in_order_on_a_disk_that_turns(judged: Judge) -> None:
     verdict = judged(shredder(turns=True))
     absent(verdict, "queue-shallow")
     found = leads(verdict, "device-saturated", 0.8)
-    assert "ove less" in found.remedies[0]
+    assert "fewer bytes" in found.remedies[0]
 
 
 def test_flash_and_what_may_be_flash_have_channels(judged: Judge) -> None:

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from iowhy.whys import saving
 from iowhy.whys.facts import Facts
-from tests.numbers_told import tells
 
 from .conftest import Judge
 from .made import KIB, MIB, MS, Story
@@ -20,7 +19,7 @@ def test_one_thread_gains_all_but_its_share_of_the_cpus(judged: Judge) -> None:
         first = judged(Story(2.0, cpus=cpus).thread(user=1.0)).findings[0]
         assert first.cause == "cpu-serial" and first.share == pytest.approx(1.0)
         assert first.gain == pytest.approx(1 - 1 / cpus, abs=0.01)
-        assert "as far as it can run in parallel" in first.gain_condition
+        assert "run in parallel" in first.gain_condition
 
 
 def test_what_can_be_mended_wholly_comes_before_more_that_cannot(judged: Judge) -> None:
@@ -32,7 +31,7 @@ def test_what_can_be_mended_wholly_comes_before_more_that_cannot(judged: Judge) 
     verdict = judged(story)
     assert [one.cause for one in verdict.findings[:2]] == ["sync-storm", "cpu-serial"]
     assert verdict.findings[0].share < verdict.findings[1].share
-    assert tells(verdict.answer, "42 %")
+    assert verdict.findings[0].gain == pytest.approx(0.42, abs=0.01)
 
 
 @given(st.integers(1, 1_000_000))
@@ -77,18 +76,18 @@ def test_some_quick_reads_say_nothing_of_the_device(tmp_path: Path) -> None:
     story = Story(4.0).thread(user=1.0)
     with Facts(story.requests(63, service=MS // 10, jump=True).made(tmp_path / "x")) as facts:
         rate = saving.in_order_rate(facts, 1 * MIB, 2e9)
-    assert rate is not None and rate.known_by == "as a disk that turns does"
+    assert rate is not None and rate.known_by == "probably a rotating disk"
 
 
 @pytest.mark.parametrize(
     ("service", "kind"),
     [
         # A disk's memory needs 27 µs for the bytes and 15 for the request, flash behind SATA 8 and 10.
-        (43_000, "as a disk that turns does"),
-        (42_000, "as flash behind SATA does"),
-        (19_000, "as flash behind SATA does"),
-        (18_000, "as flash behind PCIe does"),
-        (2_000, "as flash behind PCIe does"),
+        (43_000, "probably a rotating disk"),
+        (42_000, "probably SATA flash"),
+        (19_000, "probably SATA flash"),
+        (18_000, "probably PCIe flash"),
+        (2_000, "probably PCIe flash"),
     ],
 )
 def test_reads_in_order_of_one_size_bound_what_the_device_can_be(
@@ -103,10 +102,10 @@ def test_reads_in_order_of_one_size_bound_what_the_device_can_be(
 @pytest.mark.parametrize(
     ("name", "jump", "service", "kind"),
     [
-        ("vda", False, 100_000, "as flash behind SATA does"),
-        ("vda", True, 2 * MS, "as a disk that turns does"),
-        ("sda", False, 100_000, "as a disk that turns does"),
-        ("vdo0", False, 100_000, "as a disk that turns does"),
+        ("vda", False, 100_000, "probably SATA flash"),
+        ("vda", True, 2 * MS, "probably a rotating disk"),
+        ("sda", False, 100_000, "probably a rotating disk"),
+        ("vdo0", False, 100_000, "probably a rotating disk"),
     ],
 )
 def test_that_a_disk_of_virtio_rotates_says_nothing(
@@ -143,7 +142,7 @@ def test_the_price_of_a_byte_is_told_by_reads_of_several_sizes(tmp_path: Path) -
         part = saving.all_but_moving(facts, ("waiting to read",), 10e6, "if")
         moving_s = 10e6 / rate.bytes_per_s
         assert part.part == pytest.approx(1 - moving_s / 2.0, abs=0.01)
-        assert part.condition.endswith("at 63.5 MB/s as its reads of 4 KiB to 128 KiB show")
+        assert part.condition.endswith("at 63.5 MB/s, as its reads of 4 KiB to 128 KiB show")
 
 
 @pytest.mark.parametrize(
@@ -158,12 +157,12 @@ def test_the_price_of_a_byte_is_told_by_reads_of_several_sizes(tmp_path: Path) -
 def test_what_tells_no_price_of_a_byte(story: Story, tmp_path: Path) -> None:
     with Facts(story.made(tmp_path / "x")) as facts:
         rate = saving.in_order_rate(facts, 1 * MIB, 2e9)
-    assert rate is not None and rate.known_by == "as flash behind SATA does"
+    assert rate is not None and rate.known_by == "probably SATA flash"
 
 
 def test_a_rate_that_reads_reach_is_what_the_device_moves_at_least(tmp_path: Path) -> None:
     """1 MiB in 1 ms is twice what flash behind SATA does; in 3 ms it is less."""
-    for service, known in ((MS, "which its reads reach"), (3 * MS, "as flash behind SATA does")):
+    for service, known in ((MS, "which its reads reach"), (3 * MS, "probably SATA flash")):
         story = _disk(Story(4.0), rotational=False).requests(20, bytes_=MIB, service=service)
         with Facts(story.made(tmp_path / str(service))) as facts:
             rate = saving.in_order_rate(facts, 1 * MIB, 2e9)
@@ -176,4 +175,4 @@ def test_direct_reads_of_4_kib_in_order_gain_what_larger_ones_save(judged: Judge
     story.caller("read", 50_000, blocked=33_000, bytes_=4 * KIB, reason="direct_io")
     found = judged(story.requests(50_000, service=33_000)).findings[0]
     assert found.cause == "small-requests" and found.gain == pytest.approx(0.67, abs=0.02)
-    assert "at 500 MB/s as flash behind SATA does" in found.gain_condition
+    assert "at 500 MB/s, probably SATA flash" in found.gain_condition

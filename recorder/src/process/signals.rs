@@ -140,20 +140,30 @@ fn is_pending(pid: i64) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::process::CommandExt;
+
     use super::*;
 
     #[test]
     fn who_is_stopped_takes_no_request_and_who_sleeps_does() {
-        let mut child = std::process::Command::new("sleep")
-            .arg("60")
-            .spawn()
-            .unwrap();
+        let mut sleep = std::process::Command::new("sleep");
+        // Whoever starts the tests may ignore it.
+        // SAFETY: signal takes no memory.
+        unsafe {
+            sleep.pre_exec(|| {
+                libc::signal(libc::SIGINT, libc::SIG_DFL);
+                Ok(())
+            });
+        }
+        let mut child = sleep.arg("60").spawn().unwrap();
         let pid = i64::from(child.id());
         let signals = Signals::default();
         assert!(!signals.reach_nobody(&[pid]));
         // SAFETY: kill takes no memory.
         let send = |signal| unsafe { libc::kill(pid as i32, signal) };
         send(libc::SIGSTOP);
+        // SAFETY: waits for the child of this test to be stopped.
+        unsafe { libc::waitpid(pid as i32, std::ptr::null_mut(), libc::WUNTRACED) };
         send(libc::SIGINT);
         signals.last_ns.store(host::now_ns(), Ordering::SeqCst);
         assert!(!signals.reach_nobody(&[pid]), "not at once");

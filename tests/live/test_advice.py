@@ -64,9 +64,10 @@ def test_each_command_that_is_printed_runs(
 ) -> None:
     """Those of reports, and the experiments: also of a command whose file lies elsewhere than where it runs."""
     data = disk
-    page = typed(f"iowhy run -o made.iowhy -- {command.format(data=data)}")
+    run = typed(f"iowhy run -o made.iowhy -- {command.format(data=data)}")
     verdict = judge(open_recording(shell / "made.iowhy"))
-    found = {*commands_of(verdict), *_REPORTS.findall(page.stdout + page.stderr)}
+    page = run.stdout + run.stderr + typed("iowhy why made.iowhy --all").stdout
+    found = {*commands_of(verdict), *_REPORTS.findall(page)}
     assert any(one.startswith("iowhy report") for one in found)
     proofs = [one.proof for one in verdict.findings if one.proof is not None]
     assert bool(proofs) == provable, verdict.answer

@@ -16,9 +16,9 @@ pytestmark = pytest.mark.usefixtures("live", "before_others")
 @pytest.mark.parametrize(
     ("name", "scale", "program"),
     [
-        ("redis-always", 0.3, "Redis: appendfsync everysec"),
-        ("postgres-clients", 0.2, "PostgreSQL: synchronous_commit = off"),
-        ("nginx-cold", 0.3, "run it again: what the first run read is in memory then"),
+        ("redis-always", 0.3, "appendfsync everysec"),
+        ("postgres-clients", 0.2, "synchronous_commit = off"),
+        ("nginx-cold", 0.3, "Run it again"),
     ],
 )
 def test_a_server_is_slow_for_its_reason(

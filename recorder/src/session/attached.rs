@@ -94,6 +94,9 @@ fn records_a_block(pid: u32) -> bool {
     let found = program(&pid.to_string());
     found.is_some()
         && found == program("self")
-        && std::fs::read(format!("/proc/{pid}/cmdline"))
-            .is_ok_and(|words| words.split(|&byte| byte == 0).any(|word| word == BLOCK))
+        && std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|words| {
+            words
+                .split(|&byte| byte == 0)
+                .any(|word| word.starts_with(BLOCK))
+        })
 }

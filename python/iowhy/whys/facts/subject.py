@@ -11,6 +11,23 @@ from iowhy.whys.facts.threads import busiest
 
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "busybox"})
 _INTERPRETERS = ("python", "perl", "ruby", "node", "php", "lua", "Rscript", *_SHELLS)
+#: Programs that only start another one.
+_WRAPPERS = frozenset(
+    {
+        "env",
+        "nice",
+        "ionice",
+        "taskset",
+        "chrt",
+        "setpriv",
+        "sudo",
+        "timeout",
+        "stdbuf",
+        "setsid",
+        "numactl",
+        "unshare",
+    }
+)
 #: What makes a shell's text more than one command.
 _OPERATORS = frozenset(";|&()<>$`\n")
 _GROUPS = {"--container": "container", "--pod": "pod", "--cgroup": "control group"}
@@ -36,6 +53,8 @@ def subject(command: Command, relations: Relations) -> str:
 def _typed(argv: tuple[str, ...]) -> str | None:
     """What was typed, if that is one program."""
     name = PurePath(argv[0]).name
+    if name in _WRAPPERS:
+        return None
     if name in _SHELLS and len(argv) > 2 and argv[1].startswith("-") and argv[1].endswith("c"):
         return _first_word(argv[2])
     if name.startswith(_INTERPRETERS) and len(argv) > 1 and not argv[1].startswith("-"):
@@ -56,7 +75,7 @@ def _first_word(text: str) -> str | None:
 
 def _busiest(relations: Relations) -> str | None:
     """The program that uses most of the CPU time, if it uses half of it; shells do not count."""
-    found = [one for one in busiest(relations) if one.name not in _SHELLS]
+    found = [one for one in busiest(relations) if one.name not in _SHELLS | _WRAPPERS]
     whole = sum(one.cores for one in found)
     return found[0].name if found and found[0].cores * 2 >= whole > 0 else None
 

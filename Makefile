@@ -10,7 +10,7 @@ demo: setup
 test:
 	@tools/setup test
 	cargo test --release --workspace --quiet
-	$(PYTHON) -m pytest --ignore tests/live --ignore tests/release --numprocesses 2 --dist worksteal
+	$(PYTHON) -m pytest --ignore tests/live --ignore tests/release --numprocesses 2 --dist loadfile
 	# Live tests mostly wait, each for what it started itself; the rest need the machine for themselves.
 	$(PYTHON) -m pytest tests/live -m "not alone" --numprocesses 4 --dist loadfile
 	$(PYTHON) -m pytest tests/live -m alone

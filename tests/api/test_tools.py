@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import iowhy
-from iowhy.mcp import tools, within_bounds
+from iowhy.mcp import tools, truncate
 from tests.command_line import invoke
 from tests.expect.test_expectations import syncing
 
@@ -33,20 +33,20 @@ def test_rows_are_capped_and_said_to_be(rec: str) -> None:
 
 
 def test_answers_are_bounded_in_bytes_and_say_so(rec: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    long = f"SELECT repeat('é', {within_bounds.CELL_CHARACTERS}) AS text FROM range(200)"
+    long = f"SELECT repeat('é', {truncate.CELL_CHARACTERS}) AS text FROM range(200)"
     found = tools.sql(rec, long, limit=200)
     kept = len(found["rows"])
     assert 0 < kept < 200 and found["more"] is False
     assert found["cut"].startswith(f"{kept} of 200 rows fit into 256 KiB")
-    assert len(json.dumps(found["rows"], ensure_ascii=False).encode()) <= within_bounds.MOST_BYTES
-    assert found["rows"][0]["text"] == "é" * within_bounds.CELL_CHARACTERS
+    assert len(json.dumps(found["rows"], ensure_ascii=False).encode()) <= truncate.MOST_BYTES
+    assert found["rows"][0]["text"] == "é" * truncate.CELL_CHARACTERS
     # Also what does not begin with SELECT.
     listed = tools.sql(rec, "-- all of them\n(FROM range(1000))", limit=3)
     assert (len(listed["rows"]), listed["more"]) == (3, True)
-    monkeypatch.setattr(within_bounds, "CELL_CHARACTERS", 3)
+    monkeypatch.setattr(truncate, "CELL_CHARACTERS", 3)
     texts = [row["name"] for row in tools.report(rec, "syscalls")["rows"]]
     assert texts and all(text.endswith(" characters)") for text in texts)
-    monkeypatch.setattr(within_bounds, "MOST_BYTES", 1 << 10)
+    monkeypatch.setattr(truncate, "MOST_BYTES", 1 << 10)
     with pytest.raises(iowhy.Problem, match="more than 1: ask for a report"):
         tools.verdict(rec)
 

@@ -139,7 +139,7 @@ def test_a_cause_that_has_too_much_says_what_its_finding_says() -> None:
     broken = invoke(["why", "--expect", "cause file-fragmented < 20 %", path])
     assert broken.exit_code == 3
     assert "expected cause file-fragmented < 20 %, found 69 %: waiting for /" in broken.stderr
-    assert "/database/table, which lies in 15,218 extents" in broken.stderr
+    assert "/database/table, fragmented into 15,218 extents" in broken.stderr
     assert (
         "found 69 %\n" in invoke(["why", "--expect", "cause file-fragmented > 90 %", path]).stderr
     )

@@ -71,7 +71,7 @@ def test_the_sentence_of_a_relief():
 def test_unresolved_says_so_and_how_many_more_runs():
     found = made({"cpu-quota 50 %": 1.1}, noise=0.3)
     assert found.sentence.startswith("Not known yet")
-    assert "more runs of each would resolve it" in experiment_page.markdown(found)
+    assert "more runs of each would show it" in experiment_page.markdown(found)
 
 
 def test_the_published_squeezes_of_a_phone_are_cpu_bound():

@@ -242,8 +242,8 @@ def test_the_answer_for_a_machine_says_who_suffers(machine: Recording) -> None:
     (machine.path / "manifest.json").write_text(machine.manifest.as_json())
     done = invoke(["why", str(machine.path)])
     assert done.exception is None
-    told = done.stdout[done.stdout.index("Who suffers") :].splitlines()
-    assert told[2].split() == [
+    told = done.stdout[done.stdout.index("VICTIM") :].splitlines()
+    assert told[1].split() == [
         "=reads()",
         "(10)",
         "400",
@@ -252,14 +252,11 @@ def test_the_answer_for_a_machine_says_who_suffers(machine: Recording) -> None:
         "to",
         "read",
         "vda",
-        "22",
-        "%",
         "backup.service",
         "(20)",
         "67",
         "%",
     ]
-    assert any(line.strip().startswith("backup.service") for line in told)
     assert not any(
-        "Who suffers" in one for one in [invoke(["why", str(machine.path), "-p", "10"]).stdout]
+        "VICTIM" in one for one in [invoke(["why", str(machine.path), "-p", "10"]).stdout]
     )

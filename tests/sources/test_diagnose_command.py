@@ -112,7 +112,7 @@ def test_the_screen_lists_what_was_read_and_what_was_not(tmp_path: Path) -> None
     paste = tmp_path / "incident.txt"
     text = "It is slow!\n" + (FIXTURES / "pagecache-large.iostat.txt").read_text()
     paste.write_text(text)
-    found = invoke(["diagnose", "-o", str(tmp_path / "o.iowhy"), str(paste)])
+    found = invoke(["diagnose", "--evidence", "-o", str(tmp_path / "o.iowhy"), str(paste)])
     assert found.exit_code == 0, found.output
     assert "2–33  iostat" in found.stdout
     assert "Not understood  1 lines" in found.stdout
@@ -193,7 +193,7 @@ def test_the_busiest_processes_are_listed(tmp_path: Path) -> None:
     (tmp_path / "screen").mkdir()
     out = tmp_path / "screen" / "o.iowhy"
     file = str(FIXTURES / "pidstat-12-d-u.txt")
-    screen = invoke(["diagnose", "-o", str(out), file])
+    screen = invoke(["diagnose", "--evidence", "-o", str(out), file])
     assert "Processes  the busiest that the inputs list" in screen.stdout
     assert str(listed[0]["process"]) in screen.stdout
 

@@ -48,7 +48,8 @@ def command(options: Options) -> None:
         rows: Mapping[str, int]
         try:
             rows, notes = what_lacks(recording)
-        except Problem as damage:  # what can be read is listed all the same, as the manifest counts it
+        except Problem as damage:
+            # What can be read is listed all the same, as the manifest counts it.
             rows = {name: one.kept for name, one in recording.manifest.tables.items()}
             notes = (str(damage),)
         write_list(_tables(dict.fromkeys(recording.manifest.tables, 0) | dict(rows)), options.table)

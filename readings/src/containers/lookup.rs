@@ -17,7 +17,7 @@ const AGAIN: Duration = Duration::from_secs(60);
 pub(super) enum Lookup {
     Here(Box<Runtimes>),
     Asked {
-        reach: Reach,
+        reach: Box<Reach>,
         since: Option<Instant>,
     },
 }
@@ -29,7 +29,7 @@ impl Lookup {
 
     pub fn asked(roots: &Roots) -> Lookup {
         Lookup::Asked {
-            reach: Reach::new(roots),
+            reach: Box::new(Reach::new(roots)),
             since: None,
         }
     }

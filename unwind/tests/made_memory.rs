@@ -19,7 +19,10 @@ fn process(tgid: u32) -> (tempfile::TempDir, Unwinder) {
     std::fs::create_dir(&folder).unwrap();
     let line = format!("{CODE:x}-{:x} r-xp 00000000 00:00 0 \n", CODE + 0x10_0000);
     std::fs::write(folder.join("maps"), line).unwrap();
-    let unwinder = Unwinder::new(proc.path().to_owned(), Box::new(Nowhere));
+    let unwinder = Unwinder::new(
+        proc.path().to_owned(),
+        Box::new(Nowhere(proc.path().into())),
+    );
     (proc, unwinder)
 }
 
@@ -194,7 +197,7 @@ proptest! {
             fp: STACK + fp,
             lr: 0,
         };
-        let mut unwinder = Unwinder::new("/proc".into(), Box::new(Nowhere));
+        let mut unwinder = Unwinder::new("/proc".into(), Box::new(Nowhere("/proc".into())));
         let found = unwinder.unwind(std::process::id(), &from, &memory(&words), 1);
         prop_assert!(found.frames.len() <= FRAMES_MOST);
     }

@@ -53,7 +53,7 @@ fn recurse(deep: u32, sum: &mut u64) -> (Registers, Vec<u8>) {
 }
 
 fn unwind(registers: &Registers, memory: &[u8]) -> Stack {
-    Unwinder::new(PathBuf::from("/proc"), Box::new(Nowhere)).unwind(
+    Unwinder::new(PathBuf::from("/proc"), Box::new(Nowhere("/proc".into()))).unwind(
         std::process::id(),
         registers,
         memory,
@@ -142,7 +142,7 @@ fn trampolines_without_frame_pointers_are_stepped_over() {
     };
     assert_eq!(evaluate(&mut nested, 0, 0), NESTED as u64 + 1);
     let (registers, memory) = nested.taken.unwrap();
-    let mut unwinder = Unwinder::new(PathBuf::from("/proc"), Box::new(Nowhere));
+    let mut unwinder = Unwinder::new(PathBuf::from("/proc"), Box::new(Nowhere("/proc".into())));
     let stack = unwinder.unwind(std::process::id(), &registers, &memory, 1);
     assert!(stack.whole);
     let modules = unwinder.into_modules();

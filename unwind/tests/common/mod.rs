@@ -3,11 +3,12 @@
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
 
 use iowhy_unwind::Served;
 
-/// No file is elsewhere.
-pub struct Nowhere;
+/// No file is elsewhere; those of processes are below this folder.
+pub struct Nowhere(pub PathBuf);
 
 impl Served for Nowhere {
     fn is_served(&mut self, _dev: u32) -> bool {
@@ -15,7 +16,7 @@ impl Served for Nowhere {
     }
 
     fn process_file(&mut self, tgid: u32, name: &str, at: u64, most: u64) -> Option<Vec<u8>> {
-        let file = File::open(format!("/proc/{tgid}/{name}")).ok()?;
+        let file = File::open(self.0.join(format!("{tgid}/{name}"))).ok()?;
         let mut bytes = Vec::new();
         if name == "mem" {
             bytes.resize(most as usize, 0);

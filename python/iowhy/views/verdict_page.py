@@ -142,9 +142,11 @@ def _fixes(out: "Console", found: Verdict, first: Finding, most: int) -> None:
         labelled(
             out, "", " ".join(one for one in (f"{saved}{condition}." if saved else "", risk) if one)
         )
-    if first.gain_with:
-        also = " and ".join(f"{cause} ({units.percent(share)})" for cause, share in first.gain_with)
-        labelled(out, "", f"It also ends {also}.")
+        if first.gain_with and not number:
+            also = " and ".join(
+                f"{cause} ({units.percent(share)})" for cause, share in first.gain_with
+            )
+            labelled(out, "", f"It also ends {also}.")
 
 
 def _facts(out: "Console", first: Finding, most: int) -> None:

@@ -134,7 +134,7 @@ def test_the_headline_and_the_chain_name_the_same_share(judged: Judge) -> None:
     verdict = judged(story.machine(busy=1.0))
     found = leads(verdict, "cpu-saturated", 0.95)
     assert tells(found.chain[0].statement, "50 %", "50 %")
-    assert "on CPUs that other processes use too, or waiting for one" in found.summary
+    assert "on CPUs that others use too" in found.summary
 
 
 def test_what_others_take_is_not_proven_by_taking_more_of_the_command(judged: Judge) -> None:

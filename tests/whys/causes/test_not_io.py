@@ -48,13 +48,13 @@ def parent_and_child(child_recorded: bool) -> Story:
 def test_a_child_in_the_recording_says_what_is_waited_for(judged: Judge) -> None:
     found = leads(judged(parent_and_child(True)), "not-io", 0.95)
     assert "waiting for a timer" in found.summary
-    assert not any("-p with its number" in remedy for remedy in found.remedies)
+    assert not any("run -a" in remedy for remedy in found.remedies)
 
 
 def test_a_child_that_is_not_followed_can_be(judged: Judge) -> None:
     found = leads(judged(parent_and_child(False)), "not-io", 0.95)
     assert "waiting for a child process" in found.summary
-    assert any("-p with its number" in remedy for remedy in found.remedies)
+    assert any("run -a" in remedy for remedy in found.remedies)
 
 
 def test_a_file_lock_is_named_though_the_call_is_not_one_of_idleness(judged: Judge) -> None:

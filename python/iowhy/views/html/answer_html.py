@@ -65,7 +65,8 @@ def _picture(found: Verdict, first: Finding) -> Markup:
         if line.elapsed_share >= 0.0005 and not (budget.left_out and line.cls == classes.RECORDER)
     ]
     whole = sum(share for _, share in now)
-    if not budget.known or budget.basis != "threads" or not whole or not first.gain:
+    saves = bool(first.gain) and not any(fix.looks for fix in first.fixes[:1])
+    if not budget.known or budget.basis != "threads" or not whole or not saves:
         return Markup("")
     claimed = [name for name, _ in now if name in first.classes]
     if not claimed:

@@ -29,18 +29,19 @@ pub struct Kept {
 pub fn kept(state: &State, proc: &Path) -> Kept {
     let mut kept = Kept::default();
     for process in processes(proc) {
-        let Some((name, words)) = daemon(proc, &process) else {
+        let Some((name, words, at)) = daemon(proc, &process) else {
             continue;
         };
         match name.as_str() {
-            "dockerd" => kept.docker.extend(docker(state, &words)),
-            "containerd" => kept.containerd.extend(containerd(state, &words)),
+            "dockerd" => kept.docker.extend(docker(state, &words, &at)),
+            "containerd" => kept.containerd.extend(containerd(state, &words, &at)),
             "conmon" => kept.storage.extend(storage(&words)),
             _ => kept.nodes.extend(value(&words, &["--hostname-override"])),
         }
     }
-    kept.docker.extend(docker(state, &[]));
-    kept.containerd.extend(containerd(state, &[]));
+    kept.docker.extend(docker(state, &[], Path::new("/")));
+    kept.containerd
+        .extend(containerd(state, &[], Path::new("/")));
     for all in [&mut kept.docker, &mut kept.containerd, &mut kept.storage] {
         all.sort();
         all.dedup();
@@ -57,8 +58,8 @@ fn processes(proc: &Path) -> Vec<String> {
         .collect()
 }
 
-/// The name and the words of a process that is a daemon whose word counts.
-fn daemon(proc: &Path, process: &str) -> Option<(String, Vec<String>)> {
+/// The name, words and working directory of a process that is a daemon whose word counts.
+fn daemon(proc: &Path, process: &str) -> Option<(String, Vec<String>, PathBuf)> {
     let of = |process: &str, file: &str| proc.join(process).join(file);
     let name = std::fs::read_to_string(of(process, "comm")).ok()?;
     let name = name.trim_end();
@@ -74,7 +75,13 @@ fn daemon(proc: &Path, process: &str) -> Option<(String, Vec<String>)> {
         && (theirs == here("self") || theirs == here("1"));
     let words = std::fs::read(of(process, "cmdline")).ok()?;
     let words = words.split(|b| *b == 0).map(String::from_utf8_lossy);
-    known.then(|| (name.to_owned(), words.map(Into::into).collect()))
+    let at = std::fs::read_link(of(process, "cwd")).unwrap_or_default();
+    known.then(|| (name.to_owned(), words.map(Into::into).collect(), at))
+}
+
+/// A path that a daemon was given, which may be relative to where it was started.
+fn path(words: &[String], at: &Path, names: &[&str]) -> Option<String> {
+    Some(at.join(value(words, names)?).to_str()?.to_owned())
 }
 
 /// The value of an option: `--NAME VALUE` or `--NAME=VALUE`, the last one.
@@ -89,24 +96,24 @@ fn value(words: &[String], names: &[&str]) -> Option<String> {
     found.filter(|value| !value.is_empty())
 }
 
-fn docker(state: &State, words: &[String]) -> Option<String> {
+fn docker(state: &State, words: &[String], at: &Path) -> Option<String> {
     #[derive(Default, Deserialize)]
     #[serde(default, rename_all = "kebab-case")]
     struct Daemon {
         data_root: Option<String>,
         graph: Option<String>,
     }
-    value(words, &["--data-root", "-g", "--graph"]).or_else(|| {
-        let file = value(words, &["--config-file"]).unwrap_or_else(|| DOCKER_FILE.into());
+    path(words, at, &["--data-root", "-g", "--graph"]).or_else(|| {
+        let file = path(words, at, &["--config-file"]).unwrap_or_else(|| DOCKER_FILE.into());
         let (base, name) = split(state, &file)?;
         let daemon: Daemon = json(&base, &name)?;
         daemon.data_root.or(daemon.graph)
     })
 }
 
-fn containerd(state: &State, words: &[String]) -> Option<String> {
-    value(words, &["--state"]).or_else(|| {
-        let file = value(words, &["--config", "-c"]).unwrap_or_else(|| CONTAINERD_FILE.into());
+fn containerd(state: &State, words: &[String], at: &Path) -> Option<String> {
+    path(words, at, &["--state"]).or_else(|| {
+        let file = path(words, at, &["--config", "-c"]).unwrap_or_else(|| CONTAINERD_FILE.into());
         let (base, name) = split(state, &file)?;
         let text = String::from_utf8(plain(&base, &name)?).ok()?;
         // A key of the file itself is above its first table.
@@ -151,7 +158,7 @@ mod tests {
         for (pid, name, line) in [
             (7, "dockerd", "dockerd\0--data-root\0/x/docker\0"),
             (8, "dockerd", "dockerd\0--config-file=/x/d.json\0"),
-            (9, "containerd", "containerd\0-c\0/x/c.toml\0"),
+            (9, "containerd", "containerd\0-c\0c.toml\0"),
             (
                 10,
                 "conmon",
@@ -164,6 +171,7 @@ mod tests {
             write(&proc, &format!("{pid}/cmdline"), line);
             write(&proc, &format!("{pid}/status"), "Uid:\t0\t0\t0\t0\n");
         }
+        symlink("/x", proc.join("9/cwd")).unwrap();
         write(root, "x/d.json", r#"{"data-root": "/x/more"}"#);
         write(
             root,

@@ -1,4 +1,4 @@
-"""What lies in a package: its modules, and files of data beside them (SQL, TOML, assets of pages)."""
+"""What is in a package: its modules, and files of data next to them (SQL, TOML, assets of pages)."""
 
 import sys
 from collections.abc import Iterator

@@ -130,7 +130,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--iowhy-baseline",
         metavar="FILE",
         default="iowhy-tests.json",
-        help="Counts of tests before (iowhy-tests.json, beside pytest's own configuration).",
+        help="Counts of tests before (iowhy-tests.json, next to pytest's own configuration).",
     )
     group.addoption(
         "--iowhy-update", action="store_true", help="Record each test and add it to the baseline."

@@ -102,7 +102,7 @@ def write_whole(path: Path, data: bytes, mode: int = PRIVATE_FILE) -> None:
 
 @contextmanager
 def _fresh(path: Path, mode: int) -> Iterator[tuple[Path, BinaryIO]]:
-    """A new file beside `path`, under a name that nobody knows; it is gone at the end unless it took another."""
+    """A new file next to `path`, under a name that nobody knows; it is gone at the end unless it took another."""
     fresh = _beside(path)
     file = os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb")
     try:

@@ -200,7 +200,7 @@ def _latency(
 ) -> tuple[Callable[[Interval], Iterator[Seen]], tuple[str, ...]]:
     """What to look at, and the sensors that tell of it, each of a part."""
     if not 0 < percent < 100:
-        raise Unreadable(f"p{percent:g}: a percentile lies between 0 and 100")
+        raise Unreadable(f"p{percent:g}: a percentile is between 0 and 100")
     if name == "request":
         if operation not in (None, *OPERATIONS):
             raise Unreadable(f"request {operation}: operations are {', '.join(OPERATIONS)}")

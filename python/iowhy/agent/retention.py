@@ -1,6 +1,6 @@
 """What is kept: whole recordings in `date=YYYY-MM-DD/host=NAME/`, the newest, within bounds of bytes and age.
 
-What is being made lies in `.open/` as WHAT.NUMBER.iowhy, and moves over when it is whole: the day, the host and the time of its new
+What is being made is in `.open/` as WHAT.NUMBER.iowhy, and moves over when it is whole: the day, the host and the time of its new
 name are those of its manifest. What goes away is first given another name, so that nobody finds half of it.
 """
 
@@ -99,7 +99,7 @@ def writing(directory: Path, patience_s: float) -> Iterator[int | None]:
 
 
 def recover(directory: Path) -> list[Path]:
-    """Moves what lies in `.open` and nobody makes any more to where it belongs; gives the new paths. What nobody can read (no
+    """Moves what is in `.open` and nobody makes any more to where it belongs; gives the new paths. What nobody can read (no
     manifest was written yet) is taken away."""
     _empty(directory)
     moved = []

@@ -254,7 +254,7 @@ class Service:
         say(f"read again; triggers: {', '.join(new.triggers) or 'none'}")
         if later:
             named = ", ".join(AT_START[name] for name in later)
-            say(f"only taken when the agent is started anew: {named}")
+            say(f"only taken when the agent is started again: {named}")
 
     def _interval(self, interval: Interval) -> None:
         self.totals.add(interval)

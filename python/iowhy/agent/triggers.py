@@ -39,7 +39,7 @@ class Fired(Struct, frozen=True):
 
 class Event(Struct, frozen=True):
     """What fired: what it is about, of which service or device (None: of all), above which time. `before_ns`: what of the
-    recording lies before the trigger; `held_ns` is how long it held by then."""
+    recording is before the trigger; `held_ns` is how long it held by then."""
 
     subject: Subject
     service: str | None = None

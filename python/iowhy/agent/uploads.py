@@ -1,6 +1,6 @@
 """What is kept goes to an object store as well: `s3://BUCKET/PREFIX/date=…/host=…/NAME.iowhy`, the oldest first.
 
-The queue is what lies in the agent's folder and is not known to be stored, so it needs no room of its own, is there again after a restart, and
+The queue is what is in the agent's folder and is not known to be stored, so it needs no room of its own, is there again after a restart, and
 is bounded as that folder is. Written down is what *is* stored (`.uploaded.json`): what is lost of that costs one question to the store.
 A recording's manifest is put last: without it nobody takes its files for a recording (iowhy/fleet/places.py).
 """
@@ -28,7 +28,7 @@ RESULTS = ("done", "failed", "dropped")
 
 
 class Uploads:
-    """Uploads in a thread of its own. `counts`: recordings that arrived (`done`) or went away before they had (`dropped`), and tries
+    """Uploads in its own thread. `counts`: recordings that arrived (`done`) or went away before they had (`dropped`), and tries
     that failed; `waiting`: how many are still to be stored."""
 
     def __init__(self, directory: Path, to: Path | None, say: Callable[[str], None]) -> None:

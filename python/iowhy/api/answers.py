@@ -151,7 +151,7 @@ class Answer:
 
 
 class Chart(Struct, frozen=True):
-    """A chart: drawn in a notebook, `html()` as a page of its own, `missing` why there is nothing to draw."""
+    """A chart: drawn in a notebook, `html()` as its own page, `missing` why there is nothing to draw."""
 
     drawn: "Drawn"
     overview: "Overview"
@@ -199,7 +199,7 @@ class Opened(Struct, frozen=True, dict=True):
     @cached_property
     @aside()
     def overview(self) -> "Overview":
-        """The verdict and what stands beside it, all measures included."""
+        """The verdict and what is next to it, all measures included."""
         from iowhy.commands.overview import overview
 
         return overview(self.recording, measured=True)
@@ -305,7 +305,7 @@ class Opened(Struct, frozen=True, dict=True):
 
 
 def _figures() -> "list[charts.Chart]":
-    """Those that stand for themselves, not beside a table that they narrow."""
+    """Those that are shown alone, not next to a table that they narrow."""
     from iowhy.charts import NARROWED, charts
 
     return [one for one in charts() if one.draws not in NARROWED]

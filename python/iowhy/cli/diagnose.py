@@ -34,7 +34,7 @@ _MOST_CPUS = 65_536
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Which texts are read, and what is known beside them."""
+    """Which texts are read, and what is known next to them."""
 
     files: tuple[str, ...] = word(
         "Text (or logs) of other tools; without one, or -, stdin is read.",

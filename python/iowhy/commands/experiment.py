@@ -78,7 +78,7 @@ def _result_of(options: Options, progress: Progress, *, leave: bool) -> "Result"
             results.save_beside(source, found)
         except Problem as problem:
             # The runs are over: what they showed is still said.
-            progress.note(f"not kept beside the recording: {problem}")
+            progress.note(f"not kept next to the recording: {problem}")
     return found
 
 

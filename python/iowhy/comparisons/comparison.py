@@ -139,7 +139,7 @@ def log(sides: Sequence[Side], on_step: OnStep = lambda _: None) -> tuple[Step, 
 def regressed(slower: Interval | None, limit: float) -> bool:
     """Whether it got slower by more than ``limit``, and not by chance as far as can be told.
 
-    Its interval must lie above 1; without one nothing can be told: see `resolvable`.
+    Its interval must be above 1; without one nothing can be told: see `resolvable`.
     """
     if slower is None or not slower.known or slower.value <= 1 + limit:
         return False

@@ -12,7 +12,7 @@ GONE = 0.1
 """A tenth of its time left, or less: what remains is within the noise of a share."""
 
 CHANGED = 0.25
-"""A change of its time by less than a quarter is not told apart from two runs of the same thing."""
+"""A change of its time by less than a quarter is not distinguished from two runs of the same thing."""
 
 
 class Fate(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""What was done, beside how long it took: of runs of a fixed duration only the rate tells which is faster.
+"""What was done, next to how long it took: of runs of a fixed duration only the rate tells which is faster.
 
 `pgbench -T 30` and `fio --runtime=30` take 30 s whatever they do in it, and so does what is attached to for
 30 s. Work and time are two things there.

@@ -11,7 +11,7 @@ State = Literal["works", "limits", "stops"]
 
 
 class Condition(Struct, frozen=True):
-    """How one thing stands: it works, it limits what is seen, or it stops all eBPF programs.
+    """How one thing is: it works, it limits what is seen, or it stops all eBPF programs.
 
     `found` is what is so here, as a clause; `remedy` what to do, a sentence, empty where nothing can be done
     or need be.

@@ -21,7 +21,7 @@ _PROBE_SECONDS = 60
 
 
 class Machine(Struct, frozen=True, dict=True):
-    """A machine below `root`, which tests replace by a tree of their own.
+    """A machine below `root`, which tests replace by their own tree.
 
     `sensors` are what the recorder can run here, by its own probe; empty with `broken`, why it could not be asked. `on`: the name
     by which ssh reaches it, where it is not the one that we run on.

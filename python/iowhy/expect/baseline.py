@@ -4,7 +4,7 @@
                                            "calls": {"values": [812, 809, 815], "may_grow": "+5 %"}}}}
 
 `values` are those of the last runs, the newest last. A count that differs between them is noise and not held, unless
-somebody wrote `may_grow` beside it: then the largest of them holds, and so much more.
+somebody wrote `may_grow` next to it: then the largest of them holds, and so much more.
 """
 
 import json

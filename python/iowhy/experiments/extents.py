@@ -1,4 +1,4 @@
-"""How many pieces a file lies in."""
+"""How many pieces a file is in."""
 
 import fcntl
 import struct

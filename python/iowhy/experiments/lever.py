@@ -51,7 +51,7 @@ class Effect(Struct):
 
     ``in_child`` is done in the measured command alone, ``everywhere`` in --prepare and --conclude too
     (a copy of the work directory must be seen by all of them). ``files_at`` is where the copied files
-    lie for everybody else; ``cache`` overrides the cache state.
+    are for everybody else; ``cache`` overrides the cache state.
     ``after`` is called with the command's wall time in seconds when it has ended and tells what was
     reached, by name; the name ``factor`` replaces the level's. It raises Problem when the lever was
     not held for the whole trial.

@@ -1,4 +1,4 @@
-"""An experiment that was saved (`--export-json`, or beside a recording), read again with care: it may come from anybody."""
+"""An experiment that was saved (`--export-json`, or next to a recording), read again with care: it may come from anybody."""
 
 import json
 import math

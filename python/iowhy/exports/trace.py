@@ -1,7 +1,7 @@
 """A trace file of Perfetto's: tracks, texts that are written once, and packets by the batch.
 
 Numbers of fields are those of protos/perfetto/trace (trace_packet.proto, track_event/*.proto, interned_data.proto) of
-Perfetto 59. Packets lie deflated in packets (`compressed_packets`), which its trace processor and UI read as they are.
+Perfetto 59. Packets are deflated in packets (`compressed_packets`), which its trace processor and UI read as they are.
 """
 
 import zlib
@@ -25,7 +25,7 @@ _LEVEL = 3  # of zlib: a third of its usual time, for a tenth more bytes
 
 
 class Note(Struct, frozen=True):
-    """What stands beside events: numbers, or numbers of texts; `there` where it is known."""
+    """What is next to events: numbers, or numbers of texts; `there` where it is known."""
 
     name: str
     values: Numbers
@@ -84,7 +84,7 @@ class Trace(Struct):
         return self.track(("process", pid), "", more=wire.data(3, told))
 
     def thread(self, pid: int, tid: int, name: str) -> int:
-        """The track of a thread, which stands below its process."""
+        """The track of a thread, which is below its process."""
         told = wire.number(1, _id(pid)) + wire.number(2, _id(tid)) + wire.data(5, name)
         return self.track(("thread", pid, tid), "", more=wire.data(4, told))
 
@@ -101,13 +101,13 @@ class Trace(Struct):
         return self._column(_NAMES, column)[0]
 
     def number_note(self, name: str, column: Any) -> Note:
-        """A column of whole numbers beside events."""
+        """A column of whole numbers next to events."""
         there = known(column)
         values = np.asarray(filled(column)).astype(np.int64).view(np.uint64)
         return Note(name, values, there)
 
     def text_note(self, name: str, column: Any) -> Note:
-        """A column of texts beside events."""
+        """A column of texts next to events."""
         values, there = self._column(_TEXTS, column)
         return Note(name, values, there, text=True)
 

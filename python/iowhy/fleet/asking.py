@@ -119,7 +119,7 @@ def _asked(question: Question) -> tuple[FleetReport | Report, dict[str, Asked]]:
 def _answer(
     found: FleetReport | Report, question: Question, gathering: Gathering, paths: Sequence[Path]
 ) -> tuple[str, Tables]:
-    """The last query, and the tables that it reads beside those that were gathered."""
+    """The last query, and the tables that it reads next to those that were gathered."""
     if not isinstance(found, FleetReport):
         return by_recording("found"), {}
     tables: Tables = {}

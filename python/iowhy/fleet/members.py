@@ -33,7 +33,7 @@ class Member(Struct, frozen=True):
     path: Path
     recording: Recording
     entry: Entry | None = None
-    """Where it stands in a pack of many; `recording` has no files then."""
+    """Where it is in a pack of many; `recording` has no files then."""
     outline: bool = False
     """Of an object store, and of its files of rows only the footers are here."""
 
@@ -242,7 +242,7 @@ def _opened(
 def by_facts(
     members: Iterable[tuple[Member, RecordedFacts]], names: Sequence[str]
 ) -> list[list[tuple[Member, RecordedFacts]]]:
-    """The members in groups of which these names stand for the same tables and relations."""
+    """The members in groups of which these names mean the same tables and relations."""
     from iowhy.relations.relation import chosen
 
     groups: dict[tuple[object, ...], list[tuple[Member, RecordedFacts]]] = {}

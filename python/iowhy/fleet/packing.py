@@ -1,4 +1,4 @@
-"""Puts the recordings of each day and host together (recording/day_packs.py says how they lie then).
+"""Puts the recordings of each day and host together (recording/day_packs.py says how they are then).
 
 A pack grows: what is new is put behind what it holds, in files of its own folder, and the index that names that folder takes
 the place of the old one when all of it is on the disk. Until then the pack is what it was, so that a call that is killed at any moment

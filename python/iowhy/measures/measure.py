@@ -113,7 +113,7 @@ def values(relations: Relations, chosen: Iterable[Measure]) -> dict[str, float |
 def largest_file(relations: Relations, measure: Measure) -> Part | None:
     """The path of which most of a measure is, and how much; None where none is known.
 
-    Files that had it one after the other (a journal that each transaction makes anew) count together, as in `report files`.
+    Files that had it one after the other (a journal that each transaction makes again) count together, as in `report files`.
     """
     if measure.by_file is None:
         return None

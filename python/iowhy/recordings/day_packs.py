@@ -1,8 +1,8 @@
 """Recordings that `iowhy fleet pack` put together: those of one day and host in one directory, `recordings.iowhy-pack/`.
 
     index.parquet              a row for each recording: its number, name and manifest, the rows of its tables, and the
-                               folder in which the rows lie
-    000002/TABLE.parquet       the rows of all of them, in the order of their numbers, which stand in `recording_no`
+                               folder in which the rows are
+    000002/TABLE.parquet       the rows of all of them, in the order of their numbers, which are in `recording_no`
 
 A recording in it has the path `recordings.iowhy-pack/NAME.iowhy`, which is no directory: opened alone, its rows are written
 into a private one. A new index takes the place of the old one when all that it names is there, so that who reads sees
@@ -51,7 +51,7 @@ _NAME = re.compile(r"[^/\0]{1,255}")
 class Entry(Struct, frozen=True):
     """A recording in a pack. `rows`: of each table that has any; `source`: what it was made of (fleet/packing.py).
 
-    `verdict`: what it says, and by which definitions (fleet/verdicts.py), where that was known. `lies`: where the pack's files are, where that
+    `verdict`: what it says, and by which definitions (fleet/verdicts.py), where that was known. `is`: where the pack's files are, where that
     is not its own path: a copy of what is in an object store.
     """
 
@@ -183,7 +183,7 @@ def found_entry(path: Path) -> Entry:
 
 
 def taken_out(one: Entry) -> Path:
-    """The directory of a recording of a pack, made anew; it goes when this process ends.
+    """The directory of a recording of a pack, made again; it goes when this process ends.
 
     Raises Problem for damage, and where there is no room for it.
     """

@@ -13,7 +13,7 @@ they are closed (every three seconds, later, and soon where little happens, ever
 says whether a recording is whole; `iowhy sql NAME.iowhy "SELECT …"` asks it anything. `iowhy
 pack NAME.iowhy` makes one file of it: a ZIP archive of that directory, not compressed (Parquet is), which all commands read.
 
-All whole numbers are 64-bit signed. Units stand in the names: `_ns`, `_bytes`, `_pages`. Times are
+All whole numbers are 64-bit signed. Units are in the names: `_ns`, `_bytes`, `_pages`. Times are
 nanoseconds of CLOCK_MONOTONIC; `clock` in the manifest holds one instant on that clock and on the
 wall clock. `dev` is the kernel's device number, major << 20 | minor. **NULL means unknown**, never
 0: a sensor that did not run leaves NULL or no rows, and the manifest says why.

@@ -92,7 +92,7 @@ class OpenTables:
         return found
 
     def scattered(self, name: str) -> bool:
-        """Whether a table lies in many small files and fits into memory: to open them takes longer than to read them."""
+        """Whether a table is in many small files and fits into memory: to open them takes longer than to read them."""
         files = set(self._files[name])
         own = [one for one in self.sizes if one.file in files]
         rows = sum(one.rows for one in own)

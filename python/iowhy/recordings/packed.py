@@ -48,7 +48,7 @@ def is_packed(path: Path) -> bool:
 
 
 def unpacked(path: Path) -> Path:
-    """The directory of a packed recording, made anew; it goes when this process ends.
+    """The directory of a packed recording, made again; it goes when this process ends.
 
     Raises Problem for what `pack` would not have written, and where there is no room for it.
     """
@@ -88,7 +88,7 @@ def unpacked(path: Path) -> Path:
 
 
 def _headers(path: Path, file: IO[bytes]) -> Iterator[tuple[int, int, str]]:
-    """CRC, length and name of each entry; the file stands at its content then, and must be read to its end."""
+    """CRC, length and name of each entry; the file is at its content then, and must be read to its end."""
     for _ in range(MOST_FILES + 1):
         head = file.read(_HEADER.size)
         if head.startswith(_DIRECTORY):

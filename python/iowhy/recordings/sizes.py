@@ -1,6 +1,6 @@
 """What the files of a recording would become in memory, by their footers, before anything of them is read.
 
-A file of some kilobytes can stand for gigabytes: one value told a million times, zeros packed a thousandfold. What the
+A file of some kilobytes can be for gigabytes: one value told a million times, zeros packed a thousandfold. What the
 recorder writes takes 30 times its size at most; the bounds are far above that.
 """
 

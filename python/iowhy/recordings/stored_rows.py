@@ -1,4 +1,4 @@
-"""Rows of a table that are changed by SQL and lie in files without a name: they may be more than fit into memory.
+"""Rows of a table that are changed by SQL and are in files without a name: they may be more than fit into memory.
 
 The files are Parquet, gone with the last reference to them, kill -9 included: SQL reads and writes them by the
 number of their descriptor (proc(5), /proc/self/fd).
@@ -138,7 +138,7 @@ def _names(arrays: Any) -> list[str]:
 
 @cache
 def _database() -> "duckdb.DuckDBPyConnection":
-    """Of this process; each use has a cursor of its own."""
+    """Of this process; each use has its own cursor."""
     import duckdb
 
     connection = duckdb.connect(

@@ -1,6 +1,6 @@
 """Exact percentiles of many values by key, in a memory that does not grow with them.
 
-Between two values the percentile lies on the line between theirs, as DuckDB's quantile_cont has it; that keeps every
+Between two values the percentile is on the line between theirs, as DuckDB's quantile_cont has it; that keeps every
 value in memory, and is asked where they are few. Of many, values are first counted in buckets (by their fourth root: of four
 per cent at a microsecond, of one at a millisecond), and only those of the buckets that hold the asked ones are looked
 at one by one. Values are whole and not negative.

@@ -222,7 +222,7 @@ def _all() -> _Relations:
 
 
 def chosen(name: str, facts: RecordedFacts) -> Relation | None:
-    """The relation that stands under a name in a recording; None: the recording's own table, or no name of either.
+    """The relation that is under a name in a recording; None: the recording's own table, or no name of either.
 
     A table of sums that the recorder did not write is the relation of its name, which gives them by the rows: here, and nowhere
     else, the two meet.

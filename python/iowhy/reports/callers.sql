@@ -18,7 +18,7 @@
 -- column idle_ns: idle, ns
 -- column recorder_ns: what the recorder took, ns
 -- column samples: stacks that were taken of it, count
--- Each class of the budget is divided among the stacks that were sampled in it, in proportion to the time that they stand for
+-- Each class of the budget is divided among the stacks that were sampled in it, in proportion to the time that they represent
 -- (docs/budget.md); without filters each column adds up to its class, with what was not sampled. The paths of one file
 -- (--file '*.db') are those of calls on it, and of faults on its pages where it is mapped (Linux 6.12 and later): what the kernel does
 -- for them and what they wait for, no time outside the kernel. Numbers of calls and bytes are estimates from samples; `report syscalls`

@@ -71,7 +71,7 @@ def document(pictures: Collection[str]) -> str:
 def _relations() -> str:
     """The relations that reports, verdicts and comparisons share, from their headers."""
     parts = [
-        "\n## Relations\n\nWhat reports, verdicts and comparisons share: each fact is defined once. They lie in layers, each of which is made of "
+        "\n## Relations\n\nWhat reports, verdicts and comparisons share: each fact is defined once. They are in layers, each of which is made of "
         "the recording's tables and of those before it; what a layer has for itself alone is left out here.\n"
     ]
     for layer, names in layers().items():

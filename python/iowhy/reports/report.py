@@ -159,7 +159,7 @@ def find(name: str) -> Report:
 
 
 def user_folder() -> Path:
-    """Where a user's own reports lie (XDG Base Directory Specification)."""
+    """Where a user's own reports are (XDG Base Directory Specification)."""
     config = os.environ.get("XDG_CONFIG_HOME")
     base = Path(config) if config else Path("~/.config").expanduser()
     return base / "iowhy" / "reports"

@@ -1,6 +1,6 @@
 -- title: Who suffers, and who causes it
 -- question: Which processes wait, for what and how long, and who else loads what they wait for most?
--- stands in for: atop, iotop beside iostat
+-- stands in for: atop, iotop next to iostat
 -- filters: since until
 -- column comm: name of the process that waits, text
 -- column tgid: process, id

@@ -1,6 +1,6 @@
 """What the recorder and the analysis both know, as data: sensors, system calls, reasons of waits.
 
-The TOML files beside this module are the one truth. The crates are built from the same files (the crate `tables`
+The TOML files next to this module are the one truth. The crates are built from the same files (the crate `tables`
 and the crate `store`, which makes rows from schema.toml). Each file is read once, when it is first asked for.
 """
 
@@ -38,7 +38,7 @@ class Sensor(Struct, frozen=True):
 
     @property
     def substitute_tables(self) -> tuple[str, ...]:
-        """Tables whose rows, given by another tool, stand for the sensor in a pasted recording."""
+        """Tables whose rows, given by another tool, replace the sensor in a pasted recording."""
         return self.tables if "diagnose" in self.sources else ()
 
 

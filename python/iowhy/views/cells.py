@@ -1,4 +1,4 @@
-"""What stands in the cells of rows, as views draw it."""
+"""What is in the cells of rows, as views draw it."""
 
 from iowhy import units
 from iowhy.messages import printable
@@ -17,7 +17,7 @@ def number_or_none(value: object) -> float | None:
 
 
 def name_of(key: tuple[object, ...], width: int) -> str:
-    """What rows that stand together are of, on a line of so many columns."""
+    """What rows that are together are of, on a line of so many columns."""
     return shorten(" ".join(printable(str(part)) for part in key), width // 2)
 
 

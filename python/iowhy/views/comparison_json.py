@@ -104,7 +104,7 @@ def _side(side: Side) -> dict[str, Any]:
 
 
 def _places(side: Side) -> list[str]:
-    """Where its recordings lie, so that a saved comparison can be opened again."""
+    """Where its recordings are, so that a saved comparison can be opened again."""
     return [str(one.path.resolve()) for one in side.recordings]
 
 

@@ -19,7 +19,7 @@ READ_SHOWN = 6
 """How many formats are named that were read."""
 
 WIDEST_COMMAND = 45
-"""Of a command that has what it tells beside it; a longer one has a line of its own, however long."""
+"""Of a command with what it says next to it; a longer one has its own line, however long."""
 
 _UNKNOWN = "–"
 

@@ -47,7 +47,7 @@ def show_scenario(one: Scenario, out: Console) -> None:
 
 
 def show_checks(checks: Sequence[Check], out: Console) -> None:
-    """Expected and found, what is not right, the figures beside those published, what was taken for what."""
+    """Expected and found, what is not right, the figures next to those published, what was taken for what."""
     _verified(checks, out)
     for check in checks:
         if check.not_run is not None:

@@ -178,7 +178,7 @@ def paragraph(out: "Console", text: str, style: str = "", indent: int = 0, hang:
 
 
 def labelled(out: "Console", label: str, text: str, style: str = "") -> None:
-    """Print text beside a label, in a column of its own; nothing without a text."""
+    """Print text next to a label, in its own column; nothing without a text."""
     if not text:
         return
     first, *rest = wrapped(out, text, " " * LABEL, " " * LABEL)

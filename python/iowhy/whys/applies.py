@@ -1,7 +1,7 @@
 """To which invocations of a program a remedy applies: what the recording shows of it must leave room for the remedy.
 
 What a program did says it best (how many files it read, which calls it made, who worked below it). How it was typed is
-taken where that is known: of a program that a build starts it is not, and then no word stands against a remedy.
+taken where that is known: of a program that a build starts it is not, and then no word is against a remedy.
 """
 
 import shlex
@@ -46,7 +46,7 @@ class Conditions(Protocol):
 
 
 def applies(facts: Facts, names: Iterable[str], remedy: Conditions) -> bool:
-    """Whether a remedy can change anything for what was recorded; what is not known does not stand against it.
+    """Whether a remedy can change anything for what was recorded; what is not known does not speak against it.
 
     `names` are what is typed to start the program.
     """

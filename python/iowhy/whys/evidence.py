@@ -84,7 +84,7 @@ def asks_in_order(facts: Facts, request_bytes: float) -> bool:
 
 
 def streams_on_a_disk_that_turns(facts: Facts) -> bool:
-    """Whether its requests lie in order on a disk with one head, which moves them one by one as fast as many at once."""
+    """Whether its requests are in order on a disk with one head, which moves them one by one as fast as many at once."""
     requests = facts.requests
     turns = requests.rotational and not SAYS_SO_ALWAYS.fullmatch(requests.device or "")
     jumps = requests.jump_share
@@ -180,7 +180,7 @@ def claimed(facts: Facts, claims: Iterable[Claim]) -> float:
 
 
 def only_reads_count(facts: Facts) -> bool:
-    """Whether it waits for reads of its own, on a device of its own: then only these are its device's work.
+    """Whether it waits for reads of its own, on its own device: then only these are its device's work.
 
     What it wrote without waiting, to lay out its file say, is not what it waits for.
     """

@@ -79,7 +79,7 @@ class Candidate(Struct, frozen=True):
     `remedies` replace them, where these would not help. `behind` names causes whose remedy
     must come first: where one of them can lead, this finding is shown behind it. `first` is what must be done before
     what a program can be told helps, unless that leaves work out: the start of a sentence which that ends. `never_ends`: it
-    comes before all others whatever its share is, as what waits for it waits for ever.
+    comes before all others whatever its share is, as what waits for it waits forever.
     """
 
     claims: tuple[Claim, ...]
@@ -115,7 +115,7 @@ class Finding(Struct, frozen=True):
     that explains no time, instead of others. `share_of` says what `share` is a part of: the elapsed
     time, but where no time was printed. `classes` are those of the time budget that it claims time of.
     `behind` names the cause whose remedy must come first, where it was put behind that although more could be gained here.
-    `never_ends`: it is first whatever it explains, as what waits for it waits for ever. `also_fits`: causes to which the evidence
+    `never_ends`: it is first whatever it explains, as what waits for it waits forever. `also_fits`: causes to which the evidence
     points too, and which this one explains.
     """
 

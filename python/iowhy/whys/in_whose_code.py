@@ -109,7 +109,7 @@ def heaviest_path(relations: Relations, claims: Iterable[Claim]) -> Path | None:
 
 
 def path_of_calls(relations: Relations, call: str) -> Path | None:
-    """The path with a third of the calls of one name, by what samples of them stand for."""
+    """The path with a third of the calls of one name, by what samples of them represent."""
     if not _sampled(relations):
         return None
     weights = f"SELECT user_stack_id, calls AS weight FROM stack_samples WHERE syscall = {text_literal(call)}"

@@ -15,7 +15,7 @@ SYNC_COMPUTES = 0.5
 
 
 def synchronous_writes(facts: Facts) -> Link | None:
-    """That it is writes which make data durable, not calls of their own; O_SYNC only where that is seen."""
+    """That it is writes which make data durable, not their own calls; O_SYNC only where that is seen."""
     if not facts.calls.by_write:
         return None
     how = " (O_SYNC, O_DSYNC)" if facts.durable_writes else ""

@@ -10,7 +10,7 @@ documentation says so:
     server = ["postgres"]               # optional: the names that that server's process may have
     finished = true                     # optional: who runs it does not program it: what only its authors can do is left out
     once = true                         # optional: what it has done is done: a second run is no remedy, and no trial
-    typed_as = ["npm"]                  # optional: what is typed to start it, beside the names of its executables
+    typed_as = ["npm"]                  # optional: what is typed to start it, next to the names of its executables
 
     [[known_by]]                        # one of these, with all that it names
     executable = "sqlite3"              # its file was opened, and a process of that name did a part of the work
@@ -21,7 +21,7 @@ documentation says so:
     causes = ["sync-storm"]             # names of causes
     calls = ["unlink"]                  # optional: only where one of these is among the three that take most time (of CPUs, where the
                                         # finding is about those), and enough of it to be listed
-    filesystems = ["xfs"]               # optional: only where what is waited for longest lies on one of this kind
+    filesystems = ["xfs"]               # optional: only where what is waited for longest is on one of this kind
     computes = true                     # optional: only where more of the CPU time is the program's own than the kernel's
     files = ["*/hsperfdata_*/*"]        # optional: only where there is a file of each pattern
     syncs = ["*.dpkg-new"]              # optional: patterns of the files whose syncs it ends; without: of any

@@ -79,7 +79,7 @@ class MemoryLimit(Lever, frozen=True):
 
 
 def _must_have_held_it(group: groups.Group, limit_bytes: int) -> None:
-    """LevelFailed where the command went into a group of its own: it would hold more than the limit, and this one stayed empty."""
+    """LevelFailed where the command went into its own group: it would hold more than the limit, and this one stayed empty."""
     knob = "memory.peak" if group.version == 2 else "memory.max_usage_in_bytes"
     most = group.read(knob)
     if most is not None and int(most) < limit_bytes * _HELD:

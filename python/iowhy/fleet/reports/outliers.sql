@@ -76,7 +76,7 @@ WITH cells AS (
     FROM compared
     GROUP BY service, kind, told_by, op
 ), spread AS (
-    -- Hosts that are all alike are not told apart by less than 3 %.
+    -- Hosts that are all alike are not distinguished by less than 3 %.
     SELECT
         c.service,
         c.kind,

@@ -16,7 +16,7 @@ Description: files of a scratch filesystem
 
 
 def _package(stage: Stage) -> Path:
-    """A package of small files, made beside the scratch filesystem."""
+    """A package of small files, made next to the scratch filesystem."""
     content, package = stage.folder / "content", stage.folder / "lab.deb"
     make_tree(content / "opt" / "lab", stage.choice.count(60), 10, 3000, stage.choice.seed)
     (content / "DEBIAN").mkdir(mode=0o755)

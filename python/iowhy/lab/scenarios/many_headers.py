@@ -1,6 +1,6 @@
 """A program that changes a little of each of many files, and then syncs: the kernel hops from file to file.
 
-What lies in memory as large folios would be counted as written whole, so the files are cold. On a disk without
+What is in memory as large folios would be counted as written whole, so the files are cold. On a disk without
 a write cache: one that takes all of it at once would put it in order by itself.
 """
 

@@ -20,7 +20,7 @@ def _rows(stage: Stage, *pragmas: str) -> Plan:
 
 SCENARIO = Scenario(
     name="sqlite-journal",
-    title="SQLite inserts rows, each in a transaction of its own, with a rollback journal",
+    title="SQLite inserts rows, each in its own transaction, with a rollback journal",
     variants=(
         Variant(
             "rollback", "journal_mode=DELETE", lambda s: _rows(s), ("sync-storm", "flush-cost")

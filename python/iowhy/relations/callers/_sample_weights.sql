@@ -1,7 +1,7 @@
--- title: Time that one sample stands for, of one kind of time
+-- title: Time that one sample represents, of one kind of time
 -- uses: call_kinds, named_files, served_filesystems, stack_samples
 -- filtered as: nothing
--- A call stands for its waits, for its time ready and waiting for a CPU, and for its idle sleep; what ran for what ran, in the
+-- A call represents its waits, for its time ready and waiting for a CPU, and for its idle sleep; what ran represents what ran, in the
 -- kernel or outside. Sleep is a wait where storage_sleeps says that it is one for storage.
 -- column ts_ns: when the stack was taken, ns
 -- column tgid: process, id

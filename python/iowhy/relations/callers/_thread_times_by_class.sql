@@ -3,7 +3,7 @@
 -- filtered as: nothing
 -- kept: table
 -- thread_ns of all threads of a class add up to that class of the budget: whole nanoseconds, each of what its part brings the sum over.
--- Waits are told apart by their call: what a sample of another call stands for says nothing of them. Idle sleep and
+-- Waits are distinguished by their call: what a sample of another call represents says nothing of them. Idle sleep and
 -- what is unexplained outside any call are of no kind that is sampled by itself.
 -- column tid: thread, id
 -- column tgid: process, id

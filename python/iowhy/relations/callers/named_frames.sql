@@ -2,8 +2,8 @@
 -- uses: modules, user_stacks
 -- filtered as: nothing
 -- kept: table
--- What has no name of its own has its module's and the address in it; frames that lie in no module have only an address.
--- A function that calls itself is one row, with how often it stands there.
+-- What has no name of its own has its module's and the address in it; frames that are in no module have only an address.
+-- A function that calls itself is one row, with how often it is there.
 -- column user_stack_id: stack, id
 -- column depth: place in the stack, 0 the innermost; of what calls itself the innermost, number
 -- column name: function, or what it is known by, text

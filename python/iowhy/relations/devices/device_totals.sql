@@ -122,7 +122,7 @@ WITH done AS (
         sum(discarded_bytes) AS discarded_bytes
     FROM disk_steps
     -- Samples reach beyond the run: they speak for a device whose requests nobody saw, not for one
-    -- whose requests all lie before or after it.
+    -- whose requests all are before or after it.
     WHERE dev NOT IN (SELECT dev FROM block_requests)
     GROUP BY dev
     HAVING sum(reads + writes + coalesce(flushes, 0)) > 0

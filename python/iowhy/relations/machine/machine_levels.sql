@@ -7,7 +7,7 @@
 -- column user_share: outside the kernel, share
 -- column system_share: in the kernel, interrupts included, share
 -- column idle_share: idle, share
--- column iowait_share: idle with a thread in I/O wait; NULL where that is not told apart, share
+-- column iowait_share: idle with a thread in I/O wait; NULL where that is not distinguished, share
 -- column steal_share: taken by the hypervisor; NULL where that is not told, share
 -- column busy_share: user, system and steal, share
 -- column busiest_share: of the busiest CPU alone, user, system and steal, share

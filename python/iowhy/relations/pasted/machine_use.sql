@@ -2,7 +2,7 @@
 -- uses: cpu_count, cpu_limits, cpu_steps, machine_levels, measurements, traffic_direction, vm_samples
 -- kept: table
 -- filtered as: nothing
--- A busy CPU stands for a thread at work, one in iowait for one that waits. One task that always waits makes one
+-- A busy CPU represents a thread at work, one in iowait one that waits. One task that always waits makes one
 -- of four CPUs wait, and so do many that wait now and then: it is taken for one where a device that is busy all the
 -- time shows that, or processes that are blocked. What little is computed where the machine idles for four
 -- fifths may be many programs': it fills no CPU, unless a process is seen to. Systems without iowait (BSD):

@@ -2,7 +2,7 @@
 -- uses: pasted_sums, recording
 -- column thread_ns: time of all threads; NULL where nothing counts threads, ns
 -- column elapsed_ns: the elapsed time; NULL where it is not known, ns
--- column elapsed_parts: what the elapsed_parts of pasted_sums stand for all together, number
+-- column elapsed_parts: what the elapsed_parts of pasted_sums represent all together, number
 SELECT
     CAST(sum(s.thread_parts) // 16 AS BIGINT) AS thread_ns,
     nullif(max(r.elapsed_ns), 0) AS elapsed_ns,

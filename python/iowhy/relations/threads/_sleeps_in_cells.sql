@@ -16,7 +16,7 @@ WITH events AS NOT MATERIALIZED (
     FROM storage_sleeps s
     CROSS JOIN budget_grid g
 ), in_cells AS NOT MATERIALIZED (
-    -- Nearly all calls lie in one cell.
+    -- Nearly all calls are in one cell.
     SELECT
         *,
         unnest(

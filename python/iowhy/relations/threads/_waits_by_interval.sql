@@ -82,7 +82,7 @@ JOIN interval_cells t ON t.part_id = l.part_id
 WHERE l.parts > 0
 GROUP BY t.row_id, l.asleep, l.class, l.syscall, l.reason
 UNION ALL
--- Calls that collect are not in both: their uninterruptible waits have a class of their own until they are located.
+-- Calls that collect are not in both: their uninterruptible waits have their own class until they are located.
 SELECT t.row_id, false, k.class, k.syscall, k.reason, t.parts
 FROM told t
 JOIN kinds k ON k.kind = t.kind

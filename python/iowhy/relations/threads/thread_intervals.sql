@@ -7,14 +7,14 @@
 -- column ts_ns: start, ns
 -- column end_ns: end, ns
 -- column tgid: process, id
--- column user_ns: on a CPU outside the kernel, or anywhere where that is not told apart, ns
+-- column user_ns: on a CPU outside the kernel, or anywhere where that is not distinguished, ns
 -- column kernel_ns: on a CPU inside the kernel, without recorder_ns, ns
 -- column recorder_ns: on a CPU inside the kernel for the recorder itself; 0 where that was not measured, ns
 -- column runnable_ns: ready and waiting for a CPU, ns
 -- column blocked_ns: in uninterruptible sleep, ns
 -- column sleeping_ns: in interruptible sleep, ns
 -- column unseen_ns: the rest of the interval, ns
--- column calls_ns: of the time on a CPU, inside system calls; NULL where that is not told apart, ns
+-- column calls_ns: of the time on a CPU, inside system calls; NULL where that is not distinguished, ns
 -- column reclaim_ns: of the time on a CPU, freeing memory itself; NULL where that was not seen, ns
 -- column waits_ns: of sleeping_ns, for other threads of the command; 0 where that was not seen, ns
 -- column waited_ns: of the time that it did not sleep, while others waited for it, ns

@@ -2,7 +2,7 @@
 -- uses: blocked_calls, metadata_waits, threads, waits
 -- filtered as: waits
 -- The reason is what the thread waits for: a block that is locked while it is read or written is that (metadata_block_io).
--- Where waits were not recorded, the uninterruptible time of single calls stands for them: it lies
+-- Where waits were not recorded, the uninterruptible time of single calls replaces them: it is
 -- somewhere in the call, and its reason is not known.
 -- column ts_ns: start, ns
 -- column dur_ns: length, ns

@@ -7,7 +7,7 @@ from pathlib import Path
 from iowhy.undo.kinds.entry import Entry, Failed, Kind, Refused, path_of, until
 
 CGROUPS = ("/sys/fs/cgroup",)
-"""Where control groups of ours lie."""
+"""Where control groups of ours are."""
 
 
 def _check_cgroup(entry: Entry) -> None:

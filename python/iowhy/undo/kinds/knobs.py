@@ -39,7 +39,7 @@ def _check_file(entry: Entry) -> None:
         raise Refused(f"{path} is no kernel knob that iowhy writes")
     # The kernel's own tree holds no links at these places: one means that something else lies there.
     if os.path.realpath(path) != path:
-        raise Refused(f"{path} is not where that knob lies")
+        raise Refused(f"{path} is not where that knob is")
     old = entry.get("old")
     if not isinstance(old, str) or not re.fullmatch(values, old):
         raise Refused(f"`old` is no value of {path}")

@@ -87,7 +87,7 @@ def _link(link: Link, targets: Mapping[str, str], say: Say) -> Markup:
 
 
 def with_commands(text: str) -> Markup:
-    """A sentence: what stands between backticks is a command."""
+    """A sentence: what is between backticks is a command."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return joined(text)

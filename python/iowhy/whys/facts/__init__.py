@@ -162,7 +162,7 @@ class Facts:
 
     @cached_property
     def layout(self) -> layout.Layout:
-        """Where the files lie on the device."""
+        """Where the files are on the device."""
         return layout.measure(self.relations)
 
     @cached_property
@@ -189,7 +189,7 @@ class Facts:
 
     @cached_property
     def layers(self) -> layers.Layers | None:
-        """What lies below the device that the command uses most; None: nothing, or not known."""
+        """What is below the device that the command uses most; None: nothing, or not known."""
         return layers.below(self.relations, self.requests.dev)
 
     @cached_property

@@ -24,7 +24,7 @@ class Culprit(Struct, frozen=True):
     load: float | None
 
     def who(self, more: str | None = None) -> str:
-        """`dd (process 77)`, `dd (8 processes)`, `container prod/db/app (dd, 8 processes)`; `more` stands behind the number."""
+        """`dd (process 77)`, `dd (8 processes)`, `container prod/db/app (dd, 8 processes)`; `more` is behind the number."""
         number = f"{self.processes} processes" if self.processes > 1 else f"process {self.tgid}"
         told = [number, *([more] if more else [])]
         if self.container is None and self.comm is None:

@@ -127,7 +127,7 @@ def _own(
 
 
 def _under(filesystems: Filesystems, path: str | None) -> int | None:
-    """The device of the file system that a path lies on."""
+    """The device of the file system that a path is on."""
     if path is None:
         return None
     inside = [

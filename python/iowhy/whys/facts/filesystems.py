@@ -43,7 +43,7 @@ Filesystems = tuple[Filesystem, ...]
 
 
 def filesystems(relations: Relations) -> Filesystems:
-    """All of them, from filesystems; one that is mounted at several places stands for each."""
+    """All of them, from filesystems; one that is mounted at several places counts as each."""
     if not relations.has("filesystems"):
         return ()
     return tuple(

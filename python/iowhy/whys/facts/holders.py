@@ -21,7 +21,7 @@ WITH active AS (
 ), by_thread AS (SELECT step, tid, sum(ns) AS ns FROM active GROUP BY step, tid
 ), by_all AS (SELECT step, sum(ns) AS ns FROM by_thread GROUP BY step
 ), spans AS (
-  -- Many waits lie in the same steps: they are spread together.
+  -- Many waits are in the same steps: they are spread together.
   SELECT tid, ts_ns // {step} AS first_step, (ts_ns + dur_ns - 1) // {step} AS last_step, sum(dur_ns)::DOUBLE AS ns
   FROM uninterruptible_waits WHERE reason IN ({reasons}) AND {recorded} AND dur_ns > 0 AND dur_ns < {longest}
   GROUP BY tid, first_step, last_step

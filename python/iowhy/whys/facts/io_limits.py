@@ -1,4 +1,4 @@
-"""Limits of the control group on reads and writes, each beside what the command did on the device that it holds for."""
+"""Limits of the control group on reads and writes, each next to what the command did on the device that it holds for."""
 
 from msgspec import Struct
 

@@ -1,6 +1,6 @@
 """Block requests: size, order, depth and service on the device that the command waits for most.
 
-Requests on a loop device appear again on the disk under it; they count where the filesystem lies (see
+Requests on a loop device appear again on the disk under it; they count where the filesystem is (see
 the relation counted_requests).
 """
 

@@ -58,7 +58,7 @@ WITH spent AS (
   JOIN process_groups AS g ON g.tgid = p.tgid
   WHERE p.cpu_ns > 0 AND g.comm IS NOT NULL
 ), named AS (
-  -- What all of them are in tells nobody apart.
+  -- What all of them are in distinguishes none.
   SELECT CASE WHEN (SELECT count(DISTINCT group_key) FROM spent) > 1 THEN group_key ELSE comm END AS group_key,
     CASE WHEN (SELECT count(DISTINCT group_key) FROM spent) > 1 THEN coalesce(container, comm) ELSE comm END AS name,
     cpu_ns

@@ -1,4 +1,4 @@
-"""Where the files lie that a command uses: what an experiment has to copy, warm or drop."""
+"""Where the files are that a command uses: what an experiment has to copy, warm or drop."""
 
 import os
 from pathlib import Path
@@ -37,7 +37,7 @@ class DataPlace(Struct, frozen=True):
 
 
 def outside(relations: Relations, page_bytes: int, cwd: Path) -> DataPlace | None:
-    """Where its data lie, when that is not said well enough by the directory in which it ran: most of them do not lie below that,
+    """Where its data are, when that is not said well enough by the directory in which it ran: most of them are not below that,
     or it is a home. None where nothing was moved. By bytes of its requests and of pages that it dirtied.
     """
     if not relations.has("files"):

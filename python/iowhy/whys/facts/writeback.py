@@ -13,7 +13,7 @@ class Writeback(Struct, frozen=True):
     """`background` passes are those of kernel workers; the rest are callers' own (fsync).
 
     `passes` are over one inode each; `sweeps` are passes of one thread with less than 10 ms between them,
-    which is what the kernel's worker does in one go; a caller's own pass is a sweep of its own.
+    which is what the kernel's worker does in one go; a caller's own pass is counted separately.
     `inodes_per_second`: how many different inodes the passes of one second touch, in the median.
     """
 
@@ -124,7 +124,7 @@ class _Requested(Struct, frozen=True):
 def requested_bytes(relations: Relations) -> float | None:
     """What a pass of the kernel's worker over one file asked the device to write, in the median of the files; None where not known.
 
-    `pages_written` counts a folio as a whole, however little of it is dirty (wbc->nr_to_write): of a file that lies in memory in
+    `pages_written` counts a folio as a whole, however little of it is dirty (wbc->nr_to_write): of a file that is in memory in
     large folios it is more than what is written.
     """
     if not relations.has("writeback") or not relations.has("block_requests"):

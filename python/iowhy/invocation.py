@@ -35,7 +35,7 @@ def as_root() -> str:
 
 
 def by_root(command: str) -> str:
-    """Another program's command with root's rights: behind `sudo` for others than root, where there is one."""
+    """Another program's command with root's rights: behind `sudo` for others than root, if there is one."""
     if os.geteuid() == 0:
         return command
     import shutil

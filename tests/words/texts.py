@@ -12,7 +12,18 @@ ROOT = Path(__file__).parents[2]
 GENERATED = re.compile(
     r"docs/(recording|reports|programs)\.md|docs/causes/(?!README).*\.md|docs/(site|schema|recordings)/.*"
 )
-RUST = ("agent", "lab", "logs", "programs", "readings", "recorder", "store", "symbols", "tables", "unwind")
+RUST = (
+    "agent",
+    "lab",
+    "logs",
+    "programs",
+    "readings",
+    "recorder",
+    "store",
+    "symbols",
+    "tables",
+    "unwind",
+)
 _RUST_TEXT = re.compile(
     r"""//[^\n]*|/\*.*?\*/|'(?:\\.|[^'\\\n])'|b?r\#"(?P<raw>.*?)"\#|b?"(?P<text>(?:\\.|[^"\\])*)\"""", re.S
 )  # fmt: skip
@@ -49,7 +60,9 @@ def all_texts() -> Iterator[Text]:
     for folder in RUST:
         for path in _files(folder, ".rs"):
             if "tests" not in path.parts and path.name != "tests.rs":
-                yield from _matches(path, "rust", _RUST_TEXT, path.read_text().partition("#[cfg(test)]")[0])
+                yield from _matches(
+                    path, "rust", _RUST_TEXT, path.read_text().partition("#[cfg(test)]")[0]
+                )
     for path in pages():
         prose = _FENCE.sub(_blank, path.read_text())
         yield Text(path, 1, "page", prose)
@@ -77,7 +90,8 @@ def python_texts(path: Path) -> Iterator[Text]:
     pieces = {id(piece) for node in formatted for piece in node.values}
     for node in ast.walk(tree):
         if id(node) in pieces or not (
-            isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
+            isinstance(node, ast.JoinedStr)
+            or (isinstance(node, ast.Constant) and isinstance(node.value, str))
         ):
             continue
         kind = "docstring" if id(node) in docstrings else "python"
@@ -97,7 +111,9 @@ def _blank(found: re.Match[str]) -> str:
     return re.sub(r"[^\n]", " ", found[0])
 
 
-def _matches(path: Path, kind: str, pattern: re.Pattern[str], source: str | None = None) -> Iterator[Text]:
+def _matches(
+    path: Path, kind: str, pattern: re.Pattern[str], source: str | None = None
+) -> Iterator[Text]:
     source = path.read_text() if source is None else source
     for found in pattern.finditer(source):
         groups = {name: text for name, text in found.groupdict().items() if text is not None}

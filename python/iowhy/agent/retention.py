@@ -82,7 +82,7 @@ def prune(
 @contextmanager
 def writing(directory: Path, patience_s: float) -> Iterator[int | None]:
     """A file that everybody inherits who writes recordings here, held as long as one of them lives. Waits for those of an agent that was
-    killed; None: they do not end, and what they make must stay where it is."""
+    killed; None: they do not end, and what they make must stay in place."""
     (directory / OPEN).mkdir(parents=True, exist_ok=True)
     end = time.monotonic() + patience_s
     with (directory / WRITERS).open("a") as file:
@@ -129,7 +129,7 @@ def close(directory: Path, path: Path) -> Path:
 
 
 def _made(path: Path) -> tuple[str | None, datetime]:
-    """Host and time that a manifest tells; what it does not tell of the time, the file system does."""
+    """Host and time that a manifest says; what it does not say of the time, the file system does."""
     host, seconds = None, _written_s(path)
     with suppress(Problem):
         manifest = read_manifest(path / MANIFEST)

@@ -131,7 +131,7 @@ def read(file: Path) -> Settings:
             f"{file}: {error.strerror}; -c names another, and docs/agent.md has one to begin with"
         ) from None
     except UnicodeDecodeError:
-        raise Problem(f"{file}: is no text in UTF-8") from None
+        raise Problem(f"{file}: is not text in UTF-8") from None
     except tomllib.TOMLDecodeError as error:
         raise Problem(f"{file}: {_placed(str(error))}") from None
     return _settings(_Places(file, text), found)
@@ -163,7 +163,7 @@ class _Places(Struct, frozen=True):
         return Problem(f"{where}: {named}: {what}")
 
     def _line(self, table: str | None, key: str) -> int | None:
-        """The line of a key in a table, or of a table; None where it is written in its own way."""
+        """The line of a key in a table, or of a table; None if it is written in its own way."""
         inside = table is None
         for number, line in enumerate(self.text.splitlines(), 1):
             head = re.match(r"\s*\[\s*([\w.-]+)\s*\]", line)

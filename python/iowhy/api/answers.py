@@ -53,17 +53,17 @@ class Rows:
         return self._asked(lambda asked: asked.sql("SELECT * FROM rows").to_arrow_table())
 
     def df(self) -> Any:
-        """As a data frame of pandas (`pandas.DataFrame`). Raises Problem where it is not installed."""
+        """As a data frame of pandas (`pandas.DataFrame`). Raises Problem if it is not installed."""
         _needed("pandas", "df")
         return self._asked(lambda asked: asked.sql("SELECT * FROM rows").df())
 
     def pl(self) -> Any:
-        """As a data frame of Polars (`polars.DataFrame`). Raises Problem where it is not installed."""
+        """As a data frame of Polars (`polars.DataFrame`). Raises Problem if it is not installed."""
         polars = _needed("polars", "pl")
         return self._asked(lambda asked: polars.DataFrame(asked.sql("SELECT * FROM rows")))
 
     def head(self, rows: int) -> list[dict[str, Any]]:
-        """The first rows as dictionaries. Raises Problem for what is no number of rows."""
+        """The first rows as dictionaries. Raises Problem for what is not a number of rows."""
         if not isinstance(rows, int) or rows < 0:
             raise Problem(f"head: rows={rows!r}: give a whole number, 0 or more")
         return self._table.head(rows).to_pylist()
@@ -158,7 +158,7 @@ class Chart(Struct, frozen=True):
 
     @property
     def missing(self) -> str | None:
-        """Why there is nothing to draw, in a sentence; None where there is."""
+        """Why there is nothing to draw, in a sentence; None if there is."""
         return self.drawn.missing
 
     def rows(self) -> list[dict[str, Any]]:

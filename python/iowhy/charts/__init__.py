@@ -1,10 +1,10 @@
 """Charts: one SQL file each, over the relations and tables of a recording, which says how it is drawn.
 
-**To add a chart**, write `NAME.sql` here. Its header is that of a report, and besides:
+**To add a chart**, write `NAME.sql` here. Its header is that of a report, and also:
 
     -- report: request-latency      the report whose rows it shows: links of a verdict lead to it
     -- draws: heat                  stacked, heat, places, lines, flame, waterfall, layers, narrowed, listed (KINDS)
-    -- place: 3                     where it is on the page
+    -- place: 3                     its place on the page
     -- needs: block_requests        tables without which there is nothing to draw, joined by `or` where one will do
 
 The SQL aggregates: a chart of a million events has some thousand rows (MOST_ROWS). A chart over time has the columns

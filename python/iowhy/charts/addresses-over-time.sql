@@ -5,7 +5,7 @@
 -- place: 40
 -- needs: block_requests
 -- The eight files with most requests have their own colours. A jump is a request that does not begin where the
--- device's one before it ended, whoever made that. Stretches that nothing used are drawn short where they are far longer
+-- device's one before it ended, whoever made that. Stretches that nothing used are drawn short if they are far longer
 -- than most: a file of 64 MB next to a journal 100 GB away would be one line.
 -- column at_s: begin of the cell, s
 -- column span_s: its length, s

@@ -1,5 +1,5 @@
 -- title: Callers
--- question: Whose code made the calls, waited and computed in the chosen time, as far as samples tell?
+-- question: Whose code made the calls, waited and computed in the chosen time, as far as samples say?
 -- report: callers
 -- draws: narrowed
 -- place: 253

@@ -110,7 +110,7 @@ def command(options: Options) -> None:
 
 
 def _standard_input() -> tuple[str]:
-    """What is read where no file is named; a person at a terminal is told that it is waited for."""
+    """What is read where no file is named; a person at a terminal learns that it is waited for."""
     if sys.stdin.isatty():
         say("paste the output here, then press Ctrl-D")
     return ("-",)

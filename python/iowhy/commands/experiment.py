@@ -32,7 +32,7 @@ def experiment(options: Options, progress: Progress, *, leave: bool = True) -> "
     if options.from_ is None:
         return _result_of(options, progress, leave=leave)
     if options.words:
-        raise Problem("--from judges a table: no levers or command go with it")
+        raise Problem("--from judges a table: leave out levers and the command")
     from iowhy.experiments.table import judge_table
 
     return judge_table(options.from_)

@@ -23,10 +23,10 @@ class Condition(Struct, frozen=True):
 
 
 class Check(Struct, frozen=True):
-    """`order`: of several that stop, the one with the lowest is told first, as its remedy comes first.
+    """`order`: of several that stop, the one with the lowest is named first, as its remedy comes first.
 
     `look` gives None where the thing plays no part here. `otherwise`: it says no more than that nothing
-    works, and is told only where no other check says why.
+    works, and is named only where no other check says why.
     """
 
     subject: str

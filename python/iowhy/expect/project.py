@@ -102,7 +102,7 @@ def read_project(path: Path) -> Project:
     except UnicodeDecodeError:
         raise Problem(f"{path}: is not UTF-8 text") from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise Problem(f"{path}: is no TOML: {error}") from None
+        raise Problem(f"{path}: is not TOML: {error}") from None
     return _Reader(path, text).project(made)
 
 

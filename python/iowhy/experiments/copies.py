@@ -46,7 +46,7 @@ def refusal(setting: Setting, parent: Path, free_share: float = 0.8) -> str | No
 def sibling(setting: Setting) -> Path | None:
     """Where a copy is on the same filesystem as the work directory; None if nowhere.
 
-    Next to it; inside of it (hidden, and not copied itself) where it is the root of its filesystem.
+    Next to it; inside of it (hidden, and not copied itself) if it is the root of its filesystem.
     """
     for parent in (setting.directory.parent, setting.directory):
         same = parent.stat().st_dev == setting.directory.stat().st_dev
@@ -96,7 +96,7 @@ def _copy(setting: Setting, entries: list[str], place: Path) -> None:
 
 
 def pieces(directory: Path) -> int | None:
-    """Extents of all files below a directory; None on a filesystem that does not tell."""
+    """Extents of all files below a directory; None on a filesystem that does not say."""
     total = 0
     for path in files_below(directory):
         try:

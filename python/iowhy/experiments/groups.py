@@ -177,7 +177,7 @@ def _refusal_v2(controller: str, place: Path) -> str | None:
 def make(
     controller: str, purpose: str, undo: Undo, root: Path | None = None, own: str | None = None
 ) -> Group:
-    """Makes a group with ``controller``; it goes with the undo. Raises Problem with the reason."""
+    """Makes a group with ``controller``; the undo removes it. Raises Problem with the reason."""
     place = find(controller, root, own)
     if isinstance(place, str):
         raise Problem(place)

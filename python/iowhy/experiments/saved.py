@@ -44,7 +44,7 @@ class Saved(Struct, frozen=True):
 
 
 def read_saved(path: Path) -> Saved:
-    """Raises Problem for what is no result of `iowhy experiment`."""
+    """Raises Problem for what is not a result of `iowhy experiment`."""
     try:
         loaded = json.loads(read_plain(path, EXPERIMENT_MAX_BYTES))
         return _saved(loaded["iowhy"])

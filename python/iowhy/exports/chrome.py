@@ -2,7 +2,7 @@
 
 The form is that of Google's "Trace Event Format": complete events (X), instants (i), counters (C), flows (s, t, f) and
 names of processes and threads (M); times are microseconds with a fraction, so that no nanosecond is lost. A track is a
-pair of process and thread there: what is no thread (devices, journals, findings) gets numbers that no process of Linux
+pair of process and thread there: what is not a thread (devices, journals, findings) gets numbers that no process of Linux
 has (pid_max is at most 2^22).
 """
 
@@ -33,7 +33,7 @@ class ChromeTrace(Trace):
     """Flows are numbered as they begin: those up to this one have."""
 
     def begin(self, monotonic_ns: int | None, wall_ns: int | None) -> None:
-        """The head; times are CLOCK_MONOTONIC, an instant of which is next to them where it is known."""
+        """The head; times are CLOCK_MONOTONIC, an instant of which is next to them if it is known."""
         other = {"clock": "CLOCK_MONOTONIC", "monotonic_ns": monotonic_ns, "wall_ns": wall_ns}
         head = f'{{"displayTimeUnit":"ns","otherData":{json_text(other)},"traceEvents":[\n'
         self.out.write(head.encode())

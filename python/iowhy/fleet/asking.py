@@ -144,10 +144,10 @@ def _moment(text: str) -> str:
 
 
 def _middle(members: Sequence[Mapping[str, object]]) -> str:
-    """Halfway between the first and the last recording. Raises Problem where there are no two times."""
+    """Halfway between the first and the last recording. Raises Problem if there are no two times."""
     known = sorted({str(one["started"]) for one in members if one["started"] is not None})
     if len(known) < 2:
-        raise Problem("no two recordings tell when they began: nothing is before or after")
+        raise Problem("no two recordings say when they began: nothing is before or after")
     first, last = (datetime.fromisoformat(one) for one in (known[0], known[-1]))
     return utc_text(first + (last - first) / 2)
 

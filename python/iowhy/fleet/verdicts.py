@@ -101,7 +101,7 @@ def to_carry(paths: Sequence[Path], judge: bool) -> dict[Path, str]:
 
 
 def carried(entry: Entry) -> Verdict | None:
-    """What a pack has as the verdict of a recording; None where there is none of these definitions."""
+    """What a pack has as the verdict of a recording; None if it has none by these definitions."""
     if entry.verdict is None:
         return None
     try:
@@ -159,7 +159,7 @@ def _kept(store: sqlite3.Connection | None, keys: Sequence[str]) -> dict[str | N
 
 
 def keep(store: sqlite3.Connection | None, key: str | None, verdict: Verdict) -> None:
-    """Puts a verdict where it is found again by its key."""
+    """Stores a verdict under its key."""
     if store is None or key is None:
         return
     with suppress(sqlite3.Error):

@@ -85,7 +85,7 @@ def below(folder: Path, most: int = MOST_LISTED) -> Iterator[Stored]:
 def copied(path: Path, outline: bool = False) -> Path:
     """A directory or file with what is stored under a path, made again in a private directory that goes when this process ends.
 
-    With `outline` of the rows' files the footers alone, each in a file of the length that it should have. Raises Problem where nothing is, where the store does not answer, and where there is no room for it.
+    With `outline` of the rows' files the footers alone, each in a file of the length that it should have. Raises Problem where nothing is, where the store does not answer, and if there is no room for it.
     """
     import shutil
     import tempfile

@@ -1,4 +1,4 @@
-"""Puts new rows instead of a table's old ones: who reads the recording meanwhile sees either of them whole."""
+"""Puts new rows instead of a table's old ones: who reads the recording then sees either of them whole."""
 
 import ctypes
 import json
@@ -68,9 +68,7 @@ def _rewrite_packed(
     recording: Recording, unpacked: Path, table: str, rows: Sequence[Mapping[str, object]]
 ) -> None:
     if is_stored(recording.path) or not recording.path.is_file():
-        raise Problem(
-            f"{recording.path}: is none of its own file; `iowhy pack` makes one of it"
-        )
+        raise Problem(f"{recording.path}: is not a single file; `iowhy pack` makes one of it")
     rewrite(replace(recording, path=unpacked, unpacked=None), table, rows)
     made = pack(recording, unpacked.with_name(f"{unpacked.name}.again"), force=True).file
     to = recording.path.resolve()

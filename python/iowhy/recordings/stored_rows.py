@@ -39,7 +39,7 @@ class StoredRows(Struct, frozen=True, dict=True):
 
     @classmethod
     def written(cls, connection: "duckdb.DuckDBPyConnection", sql: str) -> "StoredRows":
-        """What a query gives on a connection with SETTINGS. Raises Problem where there is no room for it."""
+        """What a query gives on a connection with SETTINGS. Raises Problem if there is no room for it."""
         import duckdb
 
         file = tempfile.TemporaryFile(prefix="iowhy-rows-")  # noqa: SIM115
@@ -61,7 +61,7 @@ class StoredRows(Struct, frozen=True, dict=True):
     def of(cls, arrays: Any, types: Mapping[str, str] | None = None) -> "StoredRows":
         """Arrays of numpy by the names of their columns, masked where a value is unknown; texts and lists are objects.
 
-        `types`: of the columns, where the arrays do not tell them.
+        `types`: of the columns, where the arrays do not say them.
         """
         types = types or {}
         casts = ", ".join(

@@ -27,7 +27,7 @@ DuckDB's, and must survive sqlglot's way to Spark (tests/reports/test_spark.py).
 - `percentiles by: name` makes exact percentiles of a SELECT of these keys, its first columns, and a
   whole `value`: the other columns are called p50_ns, p999_ns, max_ns and the like (percentiles.py).
 - A relation with the name of a table of sums gives these sums by the rows, in the table's columns; it is where the recorder wrote none
-  (`relation.chosen`, which also takes what other tools' texts tell of time where no thread was timed). What reads sums knows
+  (`relation.chosen`, which also takes what other tools' texts say of time where no thread was timed). What reads sums knows
   nothing of that.
 
 `recording` is one row: start_ns (of the command: the origin of all `_s` columns), end_ns and

@@ -127,7 +127,7 @@ def parse(name: str, text: str) -> Relation:
         raise Problem(f"{name}.sql: the header has no line `-- title: …` or `-- column …`")
     filtered_as, kept = fields.get("filtered as", ""), fields.get("kept", "view")
     if filtered_as not in ("", "nothing", *tables()):
-        raise Problem(f"{name}.sql: filtered as: {filtered_as} is no table")
+        raise Problem(f"{name}.sql: filtered as: {filtered_as} is not a table")
     if kept not in ("view", "table"):
         raise Problem(f"{name}.sql: kept: give view or table")
     if not sql:
@@ -170,7 +170,7 @@ def column(name: str, value: str, where: str) -> Column:
     if not name or not comma or not meaning.strip():
         raise Problem(f"{where}: expected `-- column NAME: meaning, unit`")
     if unit not in UNITS:
-        raise Problem(f"{where}: unit {unit!r} is none of {', '.join(UNITS)}")
+        raise Problem(f"{where}: unit {unit!r} is not one of {', '.join(UNITS)}")
     return Column(name, meaning.strip(), unit)
 
 

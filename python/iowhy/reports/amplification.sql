@@ -2,7 +2,7 @@
 -- question: How much did each layer do for what was asked?
 -- stands in for: nothing; no other tool joins the layers
 -- filters: since until pid container file
--- column layer: asked (calls, and operations of io_uring and libaio), page cache, requests (the command's, each once), device (everybody's), text
+-- column layer: asked (calls, and operations of io_uring and libaio), page cache, requests (the command's, each once), device (all processes'), text
 -- column what: what the layer did, text
 -- column operations: how often; lookups and the like count pages, count
 -- column bytes: how much, bytes

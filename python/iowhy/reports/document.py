@@ -36,7 +36,7 @@ that a report cannot answer is refused.
 ```
 
 of which title and question are needed (how rows can be drawn, as bars, heat map or small plots, is in
-`python/iowhy/reports/drawing.py`). Besides the tables it can select from the relations below, as
+`python/iowhy/reports/drawing.py`). Apart from the tables it can select from the relations below, as
 `iowhy sql` can. Plain `NAME` is a table or relation as the filters leave it, `main.TABLE` a table as
 recorded.
 

@@ -12,7 +12,7 @@ def number(value: object) -> float:
 
 
 def number_or_none(value: object) -> float | None:
-    """The number of a cell, None where it has none: NULL, or a text."""
+    """The number of a cell, None if it has none: NULL, or a text."""
     return float(value) if isinstance(value, int | float) else None
 
 

@@ -56,7 +56,7 @@ def as_json(found: Comparison) -> dict[str, Any]:
                 "fate": f.fate,
                 "before_s": f.before_s,
                 "after_s": f.after_s,
-                "to_gain_s": f.to_gain_s,
+                "could_save_s": f.could_save_s,
                 "why": f.why,
             }
             for f in found.fates

@@ -66,7 +66,7 @@ class Verdict(Struct, frozen=True):
         return f"{self.headline} Fix ({first.cause}): {fix.do}{f'; {saved}' if saved else ''}."
 
     def saved(self, fix: Fix) -> str:
-        """What a fix could save at best, in words; nothing where it is not known to."""
+        """What a fix could save at best, in words; nothing if not known to."""
         return answer.saved(self.shares_of_s, self.budget.basis, self.commands.mode, fix)
 
     @property

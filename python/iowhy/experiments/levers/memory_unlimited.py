@@ -56,7 +56,7 @@ class MemoryUnlimited(Lever, frozen=True):
                 if limit is not None and most is not None and int(most) < limit * _USED:
                     raise LevelFailed(
                         f"the command used {units.size(int(most))} outside of the limit of {units.size(limit)}: it runs in "
-                        "a control group of its own, which this lever does not reach"
+                        "a separate control group, which this lever does not reach"
                     )
                 return {}
 

@@ -41,13 +41,9 @@ class Preallocate(Lever, frozen=True):
         for text in asked:
             place = Path(text).absolute()
             if not place.is_dir():
-                raise Problem(
-                    f"{self.name}={text}: not a directory; it is where the copy shall be"
-                )
+                raise Problem(f"{self.name}={text}: not a directory; it is where the copy shall be")
             if setting.directory in (place, *place.parents):
-                raise Problem(
-                    f"{self.name}={text}: is in the work directory that is to be copied"
-                )
+                raise Problem(f"{self.name}={text}: is in the work directory that is to be copied")
             if device_of(place) is None:
                 raise Problem(
                     f"{self.name}={text}: is not on a block device, so layout costs nothing"

@@ -42,7 +42,7 @@ SCENARIO = Scenario(
     variants=(
         Variant(
             "durable",
-            "as Debian has it, whatever this machine is told",
+            "as Debian has it, whatever this machine is set to",
             lambda s: _unpack(s, "--refuse-unsafe-io"),
             ("sync-storm", "flush-cost"),
         ),

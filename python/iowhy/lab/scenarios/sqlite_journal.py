@@ -1,4 +1,4 @@
-"""SQLite with the journal that it uses unless told otherwise, against its write-ahead log."""
+"""SQLite with the journal that it uses by default, against its write-ahead log."""
 
 from iowhy.lab.scenario import FINE, Plan, Scenario, Variant
 from iowhy.lab.stage import Stage

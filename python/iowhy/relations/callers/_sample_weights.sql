@@ -28,7 +28,7 @@ WITH stored AS (
     SELECT
         s.ts_ns, s.tgid, s.tid, s.kind, s.syscall, s.user_stack_id, s.whole, s.dev, s.ino,
         s.stack_id, s.weight_ns,
-        -- Where a source does not tell the parts, all of it is taken for waiting.
+        -- Where a source does not give the parts, all of it is taken for waiting.
         coalesce(s.runnable_ns, 0) AS runnable_ns,
         coalesce(s.blocked_ns, CASE WHEN s.cpu_ns IS NULL THEN s.weight_ns ELSE s.weight_ns - s.cpu_ns END) AS blocked_ns,
         coalesce(s.sleeping_ns, 0) AS sleeping_ns,

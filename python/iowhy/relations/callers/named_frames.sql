@@ -7,10 +7,10 @@
 -- column user_stack_id: stack, id
 -- column depth: place in the stack, 0 the innermost; of what calls itself the innermost, number
 -- column name: function, or what it is known by, text
--- column place: source file and line, without directories; NULL where that is not known, text
--- column source: source file, as the compiler was given it; NULL where that is not known, text
--- column line: line of the source file; NULL where that is not known, number
--- column module: file or memory that it is in, without directories; NULL where it is in none, text
+-- column place: source file and line, without directories; NULL if not known, text
+-- column source: source file, as the compiler was given it; NULL if not known, text
+-- column line: line of the source file; NULL if not known, number
+-- column module: file or memory that it is in, without directories; NULL if it is in none, text
 -- column named: it has a function's name, bool
 -- column times: frames in a row of that name, count
 WITH known AS (

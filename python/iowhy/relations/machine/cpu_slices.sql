@@ -6,8 +6,8 @@
 -- column user_share: outside the kernel, share
 -- column system_share: in the kernel, interrupts included, share
 -- column idle_share: idle, share
--- column iowait_share: idle with a thread in I/O wait; NULL where that is not distinguished, share
--- column steal_share: taken by the hypervisor; NULL where that is not told, share
+-- column iowait_share: idle with a thread in I/O wait; NULL if not distinguished, share
+-- column steal_share: taken by the hypervisor; NULL if not reported, share
 -- column busy_share: user, system and steal, share
 SELECT
     CAST(floor((s.ts_ns - r.start_ns) / r.slice_ns) AS BIGINT) AS slice,

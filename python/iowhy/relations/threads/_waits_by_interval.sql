@@ -8,7 +8,7 @@
 -- column asleep: interruptible sleep, else uninterruptible, bool
 -- column class: key of the class, text
 -- column syscall: call, NULL outside any, text
--- column reason: reason, NULL where none was recorded, text
+-- column reason: reason, NULL if none was recorded, text
 -- column parts: length in sixteenths of a nanosecond, number
 WITH blocked AS (
     SELECT f.part_id, c.class, c.syscall, c.reason, f.parts

@@ -1,4 +1,4 @@
--- title: Which way a process's bytes went, where that is all that tells what its threads waited for
+-- title: Which way a process's bytes went, if that is all that says what its threads waited for
 -- uses: process_io, recording, thread_time
 -- filtered as: nothing
 -- A process without its own reading has the bytes of all.

@@ -13,7 +13,7 @@
 -- column recorded_reason: reason of the row itself, text
 -- column syscall: call; `io_uring worker` in a thread of the kernel that makes none; NULL in a page fault, text
 -- column io: whether the kernel counts it as I/O wait, bool
--- column dev: filesystem of the file of the call, or of the page fault; NULL where it is not known, id
+-- column dev: filesystem of the file of the call, or of the page fault; NULL if not known, id
 SELECT ts_ns, dur_ns, blocked_ns, tgid, tid, reason, recorded_reason, syscall, io, dev FROM blocked_calls
 UNION ALL
 SELECT ts_ns, dur_ns, blocked_ns, tgid, tid, reason, recorded_reason, syscall, io, dev FROM metadata_waits

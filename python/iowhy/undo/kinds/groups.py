@@ -13,7 +13,9 @@ CGROUPS = ("/sys/fs/cgroup",)
 def _check_cgroup(entry: Entry) -> None:
     path = path_of(entry, "path", CGROUPS)
     if not Path(path).name.startswith("iowhy"):
-        raise Refused(f"{path} is no control group of ours: its name does not begin with `iowhy`")
+        raise Refused(
+            f"{path} is not a control group of ours: its name does not begin with `iowhy`"
+        )
 
 
 def _move_tasks(group: Path) -> None:

@@ -63,7 +63,7 @@ def _finding(
         also = " and ".join(one.also_fits)
         parts.append(element("p", f"It explains what points to {also}, too.", class_="hint"))
     parts += [
-        element("p", f"Less sure because {say(text)}", class_="hint") for text in one.lowered_by
+        element("p", f"Less certain because {say(text)}", class_="hint") for text in one.lowered_by
     ]
     if one.remedies:
         remedies = (element("li", with_commands(say(text))) for text in one.remedies)

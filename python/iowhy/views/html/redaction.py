@@ -59,7 +59,7 @@ class Redactor:
         commands: Sequence[Sequence[str]] = (),
         programs: Iterable[str] = (),
     ) -> None:
-        """`words` are (kind, name), each kind numbered by itself; `phrases` are texts and what replaces them.
+        """`words` are (kind, name), each kind numbered separately; `phrases` are texts and what replaces them.
 
         `commands` are in sentences as they are typed: their programs' paths and arguments are tokens there. `programs` are names
         of processes and threads: those that are not on every machine, and for which there are no remedies, are tokens.

@@ -85,7 +85,7 @@ def share_while_reading(
 ) -> float | None:
     """Of the waits for some reasons, the share (0..1) in which another thread waited for others (it reads, and holds).
 
-    None where there are no such waits.
+    None if there are no such waits.
     """
     if not relations.has("waits"):
         return None

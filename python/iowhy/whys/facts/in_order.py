@@ -16,7 +16,7 @@ JUMPS_MIN = 64
 
 
 class InOrder(Struct, frozen=True):
-    """Of reads that follow one another; bytes per second, None where it cannot be told.
+    """Of reads that follow one another; bytes per second, None if not known.
 
     `reached`: the most that requests of one size moved in their median time. The device moves that at least, as each
     request also has its own price. `fitted`: without that price, from how much longer larger ones take (least

@@ -7,7 +7,7 @@ from iowhy.whys.facts.requests import Requests
 
 
 class DeviceLimits(Struct, frozen=True):
-    """`device` is None in recordings that do not tell it: then the requests are those of all devices."""
+    """`device` is None in recordings that do not say it: then the requests are those of all devices."""
 
     device: str | None
     read_limit_bytes_per_s: float | None

@@ -324,7 +324,7 @@ def of(direction: str | None) -> str:
 
 
 def _over(part: float, whole: float) -> float | None:
-    """A part of a whole; None where there is no whole."""
+    """A part of a whole; None if there is no whole."""
     return part / whole if whole else None
 
 

@@ -67,7 +67,7 @@ def outside(relations: Relations, page_bytes: int, cwd: Path) -> DataPlace | Non
 
 
 def used(relations: Relations, page_bytes: int) -> tuple[Path, ...]:
-    """The files that it read, wrote or mapped, and that had not been removed when it ended; none where that is not known."""
+    """The files that it read, wrote or mapped, and that had not been removed when it ended; none if not known."""
     if not relations.has("files"):
         return ()
     found = relations.read(

@@ -6,7 +6,7 @@
 /// # Errors
 /// A sentence for clap when the text is no size or does not fit.
 pub fn bytes(text: &str) -> Result<u64, String> {
-    exact(text).ok_or_else(|| format!("{text:?} is no size: write 64KiB, 10MB or 2.5GiB"))
+    exact(text).ok_or_else(|| format!("{text:?} is not a size: write 64KiB, 10MB or 2.5GiB"))
 }
 
 fn exact(text: &str) -> Option<u64> {

@@ -8,7 +8,7 @@ use iowhy_readings::{accounts, messages};
 use iowhy_recorder::process::owner;
 
 pub const EXAMPLES: &str = "\
-Examples, as root (otherwise only what /proc tells is recorded):
+Examples, as root (otherwise only what /proc says is recorded):
   iowhy-record run -- fio job.fio                  a command, in fio.iowhy/
   iowhy-record attach --pid 4711 --duration 30     what runs already, for 30 s
   iowhy-record group --container web               a container; Ctrl-C ends it

@@ -1,4 +1,4 @@
-"""iowhy tells why I/O is slow on Linux, with a measured number at each why.
+"""iowhy shows why I/O is slow on Linux, with a measured number at each why.
 
 The Python API (docs/api.md) is `iowhy.open`, `record`, `recording`, `experiment`, `compare` and `Problem`; nothing of
 it is imported before it is used.

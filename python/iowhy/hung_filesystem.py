@@ -15,7 +15,7 @@ WITHIN_S = 10.0
 def must_answer(path: Path, within_s: float = WITHIN_S) -> None:
     """Raises Problem if the filesystem of `path` has not answered in this time.
 
-    A process of its own asks: it may wait beyond the reach of signals, and is left to do so.
+    its own process asks: it may wait beyond the reach of signals, and is left to do so.
     """
     ended, held = os.pipe()
     asking = os.fork()

@@ -18,7 +18,7 @@ _SHORT = {"\n": "\\n", "\t": "\\t"}
 def as_root() -> str:
     """`iowhy` with root's rights: `sudo iowhy` for others than root, with its path where sudo does not find it.
 
-    In a virtual environment it lies where sudo does not look. Without sudo it is `iowhy`, for root to type.
+    In a virtual environment it is where sudo does not look. Without sudo it is `iowhy`, for root to type.
     """
     if os.geteuid() == 0:
         return "iowhy"
@@ -35,7 +35,7 @@ def as_root() -> str:
 
 
 def by_root(command: str) -> str:
-    """Another program's command with root's rights: behind `sudo` for others than root, where there is one."""
+    """Another program's command with root's rights: behind `sudo` for others than root, if there is one."""
     if os.geteuid() == 0:
         return command
     import shutil
@@ -44,7 +44,7 @@ def by_root(command: str) -> str:
 
 
 def own_program() -> Path:
-    """Where the command `iowhy` of this Python lies, if it was installed."""
+    """Where the command `iowhy` of this Python is, if it was installed."""
     import sysconfig  # it takes longer than all else here
 
     return Path(sysconfig.get_path("scripts")) / "iowhy"
@@ -76,7 +76,7 @@ def _escaped(character: str) -> str:
 
 
 def typed(path: Path) -> str:
-    """A path as one types it in a shell, from where one stands."""
+    """A path as one types it in a shell, from where one is."""
     with suppress(ValueError, OSError):
         path = path.absolute().relative_to(Path.cwd())
     return quoted(str(path))

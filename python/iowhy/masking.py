@@ -1,7 +1,7 @@
 """Secrets in command lines, by their well-known shapes: masked in all that is made to be passed on.
 
 Options and variables whose name says that they are one (`--password X`, `DB_PASSWORD=X`), short options of programs that are
-known for it (`mysql -pX`), addresses (`user:password@host`), headers, and keys that are told by their beginning.
+known for it (`mysql -pX`), addresses (`user:password@host`), headers, and keys that are recognised by their beginning.
 """
 
 import re
@@ -107,7 +107,7 @@ def unmasked(text: str) -> str:
 
 
 def _whole(word: str) -> str:
-    """A word of a command by itself; where it begins with a name, all that follows is the secret."""
+    """A single word of a command; where it begins with a name, all that follows is the secret."""
     found = _GIVEN.fullmatch(word)
     return found[1] + MASK if found else masked(word)
 

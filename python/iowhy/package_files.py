@@ -1,4 +1,4 @@
-"""What lies in a package: its modules, and files of data beside them (SQL, TOML, assets of pages)."""
+"""What is in a package: its modules, and files of data next to them (SQL, TOML, assets of pages)."""
 
 import sys
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # slow to import
 
 
 def package_folder(package: str) -> "Path | Traversable":
-    """The folder of a package (`iowhy.reports`), be it on disk, as nearly always, or in an archive."""
+    """The folder of a package (`iowhy.reports`), on disk, as nearly always, or in an archive."""
     module = sys.modules.get(package) or import_module(package)
     folder = Path(module.__path__[0])
     if folder.is_dir():

@@ -67,7 +67,7 @@ class Run(Struct):
             return values(relations, measures().values())
 
     def __getitem__(self, name: str) -> float:
-        """A measure. Skips the test where it is not known, and says why."""
+        """A measure. Skips the test if not known, and says why."""
         with aside(), _problems_fail():
             from iowhy.measures import find
 
@@ -130,7 +130,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--iowhy-baseline",
         metavar="FILE",
         default="iowhy-tests.json",
-        help="Counts of tests before (iowhy-tests.json, beside pytest's own configuration).",
+        help="Counts of tests before (iowhy-tests.json, next to pytest's own configuration).",
     )
     group.addoption(
         "--iowhy-update", action="store_true", help="Record each test and add it to the baseline."
@@ -195,7 +195,7 @@ class _Session:
         return result
 
     def _note(self, item: pytest.Item, recording: "Recording") -> None:
-        """The counts go with the report, also from a worker of pytest-xdist, and into JUnit as properties."""
+        """The counts travel with the report, also from a worker of pytest-xdist, and into JUnit as properties."""
         from iowhy.expect.baseline import counts
 
         for name, value in counts(recording).items():
@@ -346,7 +346,7 @@ def _warn(warning: Warning) -> None:
 def _no_place(folder: Path) -> str | None:
     """Why no file can be written in a folder, if that is so."""
     if not folder.is_dir():
-        return f"{folder} is no directory"
+        return f"{folder} is not a directory"
     return None if os.access(folder, os.W_OK | os.X_OK) else f"{folder} cannot be written"
 
 

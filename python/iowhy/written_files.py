@@ -39,8 +39,8 @@ def check_free(path: Path, force: bool) -> None:
 def opened(path: Path, *, binary: bool, force: bool, mode: int = PRIVATE_FILE) -> Iterator[IO[Any]]:
     """A file to write to, new unless `force`; it takes its name when the block ends well.
 
-    What breaks off leaves nothing, and what was there stays; a link is replaced, not followed. What is no plain file (a
-    terminal, a pipe) is written as it is. Raises Problem where it is in the way or cannot be written.
+    What breaks off leaves nothing, and what was there stays; a link is replaced, not followed. What is not a plain file (a
+    terminal, a pipe) is written as it is. Raises Problem if it is in the way or cannot be written.
     """
     check_free(path, force)
     try:
@@ -93,7 +93,7 @@ def opened_folder(path: Path, *, force: bool) -> Iterator[Path]:
 
 
 def write_whole(path: Path, data: bytes, mode: int = PRIVATE_FILE) -> None:
-    """Writes a file of our own whole or not at all; who reads it meanwhile sees the old one. Raises OSError."""
+    """Writes a file of our own whole or not at all; who reads it before that sees the old one. Raises OSError."""
     with _fresh(path, mode) as (fresh, file):
         file.write(data)
         file.close()
@@ -102,7 +102,7 @@ def write_whole(path: Path, data: bytes, mode: int = PRIVATE_FILE) -> None:
 
 @contextmanager
 def _fresh(path: Path, mode: int) -> Iterator[tuple[Path, BinaryIO]]:
-    """A new file beside `path`, under a name that nobody knows; it is gone at the end unless it took another."""
+    """A new file next to `path`, under a name that nobody knows; it is gone at the end unless it took another."""
     fresh = _beside(path)
     file = os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb")
     try:
@@ -123,7 +123,7 @@ def _give(made: Path | int) -> None:
 
 def _remove_earlier(path: Path, suffixes: set[str]) -> None:
     if path.is_symlink() or not path.is_dir():
-        raise Problem(f"{path}: is no folder; --force replaces an earlier export alone")
+        raise Problem(f"{path}: is not a folder; --force replaces an earlier export alone")
     for file in path.iterdir():
         if file.suffix not in suffixes or not file.is_file() or file.is_symlink():
             raise Problem(f"{path}: holds {file.name}, which no export wrote; remove it yourself")

@@ -19,7 +19,7 @@ impl Groups {
         for one in wanted {
             let (hierarchy, paths) = find(&Roots::default(), one)?;
             if groups.hierarchy.as_ref().is_some_and(|h| *h != hierarchy) {
-                return Err("the control groups lie on different hierarchies".into());
+                return Err("the control groups are on different hierarchies".into());
             }
             groups.hierarchy = Some(hierarchy);
             groups.paths.extend(paths);

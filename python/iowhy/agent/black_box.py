@@ -3,7 +3,7 @@
 Each is an ordinary recording of the machine, so that a trigger's is one from its first instant to its last, with all that a recording has to know from
 its start. The next begins while the last still runs: the older of two goes when the newer is as old as what is asked for. So at any time
 the last `length` is in one, with up to three times that before it; two run for a third of the time. No more than a third of the bound is one's: where
-it fills sooner, the next begins sooner, and less lies before a trigger, which is said.
+it fills sooner, the next begins sooner, and less time before a trigger is kept, which is said.
 """
 
 import hashlib
@@ -43,7 +43,7 @@ AGAIN_S = 30.0
 
 
 class Running(Struct):
-    """A recorder and its recording; `began_s` on the monotonic clock, None until its manifest tells: on a busy machine a recorder takes
+    """A recorder and its recording; `began_s` on the monotonic clock, None until its manifest says so: on a busy machine a recorder takes
     seconds to begin."""
 
     process: subprocess.Popen[bytes]
@@ -51,7 +51,7 @@ class Running(Struct):
     began_s: float | None = None
 
     def age_s(self) -> float:
-        """What lies in it of the time before now."""
+        """What is in it of the time before now."""
         if self.began_s is None:
             with suppress(OSError, ValueError, KeyError):
                 start_ns = json.loads((self.path / MANIFEST).read_bytes())["command"]["start_ns"]
@@ -60,12 +60,12 @@ class Running(Struct):
 
 
 class BlackBox:
-    """The ring, followed in a thread of its own."""
+    """The ring, followed in its own thread."""
 
     def __init__(
         self, directory: Path, length_ns: int, most_bytes: int, say: Callable[[str], None]
     ) -> None:
-        """Raises Problem where there is no memory to lay files in."""
+        """Raises Problem if memory has no room for files."""
         self.length_s, self.each_bytes, self.say = length_ns / S, most_bytes // AT_ONCE, say
         self.folder = _folder(directory)
         self.inherited: tuple[int, ...] = ()
@@ -95,7 +95,7 @@ class BlackBox:
 
     def take(self, name: str) -> tuple[Running, float] | None:
         """The oldest that runs, which goes on, and for how long it has (s); it is the caller's now. None: none has begun, as the last was full a
-        moment ago; that is said, as is what lies before a trigger where it is less than was asked for."""
+        moment ago; that is said, as is what is before a trigger if it is less than was asked for."""
         with self._lock:
             while self._ring and self._ring[0].process.poll() is not None:
                 self._forget()
@@ -142,7 +142,7 @@ class BlackBox:
         return old or _bytes(newest.path) * 2 >= self.each_bytes
 
     def _note_end(self, ended: Running, now_s: float) -> None:
-        """By itself: at its bound, or because it cannot record."""
+        """It ended: at its bound, or because it cannot record."""
         if ended.process.returncode == 0:
             return
         self._not_before_s = now_s + AGAIN_S

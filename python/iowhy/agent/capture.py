@@ -68,7 +68,7 @@ class Judged(Struct, frozen=True):
 
 
 class Captures:
-    """One full recording at a time; `judged` is called with each, in a thread of its own, and `posted` with why a webhook did not get it, or
+    """One full recording at a time; `judged` is called with each, in its own thread, and `posted` with why a webhook did not get it, or
     None."""
 
     def __init__(
@@ -196,7 +196,7 @@ class Captures:
         return None if status == 0 else f"the recorder ended with status {status}"
 
     def _verdict(self, path: Path, event: str) -> tuple[dict[str, Any], str | None]:
-        """What the recording says of the event, or why there is no verdict: in a process of its own, so that what it takes of memory is given back."""
+        """What the recording says of the event, or why there is no verdict: in its own process, so that what it takes of memory is given back."""
         with subprocess.Popen(
             [*JUDGE, event, path],
             stdin=subprocess.DEVNULL,

@@ -87,10 +87,10 @@ class Subject(Struct, frozen=True):
 
 
 class Condition(Struct, frozen=True):
-    """`text` as it was typed. `observe` gives what an interval says of it, nothing where that is not known; it holds where
+    """`text` as it was typed. `observe` gives what an interval says of it, nothing if not known; it holds where
     any of that is above `limit`, for `for_ns` on end. `unseen` gives in words what it cannot see of this machine, None where it
     sees all. `calls`: only where all calls are traced. `scope`: of which service, on which device; `per_hour`: recordings that it may start,
-    where that is not as the agent's file has it for all."""
+    if that is not as the agent's file has it for all."""
 
     text: str
     observe: Callable[[Interval], Iterator[Seen]]
@@ -159,7 +159,7 @@ def read(text: str) -> Condition:
 
 
 def limited(condition: Condition, scope: Scope, per_hour: int | None) -> Condition:
-    """The same of a service or device alone. Raises Unreadable where it is of the whole machine, which has neither."""
+    """The same of a service or device alone. Raises Unreadable if it is of the whole machine, which has neither."""
     of_rows = _PERCENTILE.match(_what(condition.text))
     if scope != EVERYTHING and of_rows is None:
         raise Unreadable(
@@ -198,9 +198,9 @@ def _share(text: str) -> float:
 def _latency(
     name: str, operation: str | None, percent: float
 ) -> tuple[Callable[[Interval], Iterator[Seen]], tuple[str, ...]]:
-    """What to look at, and the sensors that tell of it, each of a part."""
+    """What to look at, and the sensors that show it, each of a part."""
     if not 0 < percent < 100:
-        raise Unreadable(f"p{percent:g}: a percentile lies between 0 and 100")
+        raise Unreadable(f"p{percent:g}: a percentile is between 0 and 100")
     if name == "request":
         if operation not in (None, *OPERATIONS):
             raise Unreadable(f"request {operation}: operations are {', '.join(OPERATIONS)}")
@@ -222,7 +222,7 @@ def _latency(
 
 
 def _syncs(name: str, percent: float) -> Callable[[Interval], Iterator[Seen]]:
-    """Of the calls where they are traced, else as the filesystems tell: never both, which would count twice."""
+    """Of the calls if they are traced, else as the filesystems say: never both, which would count twice."""
     calls, syncs = (
         _percentiles(
             lambda row, m=measure: row.measure == m and row.name == name, percent, _service
@@ -240,7 +240,7 @@ def _syncs(name: str, percent: float) -> Callable[[Interval], Iterator[Seen]]:
 def _percentiles(
     wanted: Callable[..., bool], percent: float, of: Callable[[Interval, Latency], tuple[str, str]]
 ) -> Callable[[Interval], Iterator[Seen]]:
-    """`of`: what tells whose it is from others, and what that is called."""
+    """`of`: what distinguishes it from others, and what that is called."""
 
     def observe(interval: Interval) -> Iterator[Seen]:
         groups: dict[tuple[str, str], list[Latency]] = {}
@@ -297,7 +297,7 @@ def _waiting(interval: Interval) -> Iterator[Seen]:
 
 
 def _not_run(sensors: tuple[str, ...], interval: Interval) -> str | None:
-    """Which of the sensors that tell of it do not run; calls that are traced tell of syncs on every filesystem."""
+    """Which of the sensors that show it do not run; calls that are traced show syncs on every filesystem."""
     missing = [name for name in sensors if name in interval.lacking]
     if not missing or (sensors == SYNC_SENSORS and CALLS not in interval.lacking):
         return None
@@ -308,7 +308,7 @@ def _not_run(sensors: tuple[str, ...], interval: Interval) -> str | None:
 def _no_pressure(resource: str, kind: str, interval: Interval) -> str | None:
     if kind in interval.pressure.get(resource, {}):
         return None
-    why = interval.lacking.get("pressure_samples", "this kernel does not tell it")
+    why = interval.lacking.get("pressure_samples", "this kernel does not say it")
     return f"{resource} pressure {kind} is not known here: {why}"
 
 

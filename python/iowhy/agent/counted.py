@@ -52,7 +52,7 @@ class Count(Struct, frozen=True):
 
 
 class Disk(Struct, frozen=True):
-    """One disk in the interval; `utilisation` is the share of it with a request in flight, None where that is not known."""
+    """One disk in the interval; `utilisation` is the share of it with a request in flight, None if not known."""
 
     dev: int
     reads: int

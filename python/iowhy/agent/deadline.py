@@ -1,4 +1,4 @@
-"""A deadline for a whole exchange over HTTP: a timeout of a socket begins anew with each byte that drips in."""
+"""A deadline for a whole exchange over HTTP: a timeout of a socket begins again with each byte that drips in."""
 
 import socket
 import threading
@@ -60,7 +60,7 @@ class Connections:
                 one.shutdown(socket.SHUT_RDWR)
 
     def session(self) -> "requests.Session":
-        """A session of requests whose connections are noted; each is opened anew."""
+        """A session of requests whose connections are noted; each is opened again."""
         import requests
         from requests.adapters import HTTPAdapter
         from urllib3 import HTTPConnectionPool, HTTPSConnectionPool

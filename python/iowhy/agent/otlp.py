@@ -31,10 +31,10 @@ WITHIN_S = 10
 
 
 class Push:
-    """Pushes in a thread of its own, one at a time: while one is under way (an outage), the totals wait for the next."""
+    """Pushes in its own thread, one at a time: while one is under way (an outage), the totals wait for the next."""
 
     def __init__(self, address: str, totals: Totals, pushed: Callable[[str | None], None]) -> None:
-        """`pushed` is told of each push why it failed, or None. Raises Problem where the library is missing."""
+        """`pushed` is called with why each push failed, or None. Raises Problem where the library is missing."""
         try:
             from opentelemetry.exporter.otlp.proto.http import Compression
             from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter

@@ -1,6 +1,6 @@
 """What is kept: whole recordings in `date=YYYY-MM-DD/host=NAME/`, the newest, within bounds of bytes and age.
 
-What is being made lies in `.open/` as WHAT.NUMBER.iowhy, and moves over when it is whole: the day, the host and the time of its new
+What is being made is in `.open/` as WHAT.NUMBER.iowhy, and moves over when it is whole: the day, the host and the time of its new
 name are those of its manifest. What goes away is first given another name, so that nobody finds half of it.
 """
 
@@ -82,7 +82,7 @@ def prune(
 @contextmanager
 def writing(directory: Path, patience_s: float) -> Iterator[int | None]:
     """A file that everybody inherits who writes recordings here, held as long as one of them lives. Waits for those of an agent that was
-    killed; None: they do not end, and what they make must stay where it is."""
+    killed; None: they do not end, and what they make must stay in place."""
     (directory / OPEN).mkdir(parents=True, exist_ok=True)
     end = time.monotonic() + patience_s
     with (directory / WRITERS).open("a") as file:
@@ -99,7 +99,7 @@ def writing(directory: Path, patience_s: float) -> Iterator[int | None]:
 
 
 def recover(directory: Path) -> list[Path]:
-    """Moves what lies in `.open` and nobody makes any more to where it belongs; gives the new paths. What nobody can read (no
+    """Moves what is in `.open` and nobody makes any more to where it belongs; gives the new paths. What nobody can read (no
     manifest was written yet) is taken away."""
     _empty(directory)
     moved = []
@@ -129,7 +129,7 @@ def close(directory: Path, path: Path) -> Path:
 
 
 def _made(path: Path) -> tuple[str | None, datetime]:
-    """Host and time that a manifest tells; what it does not tell of the time, the file system does."""
+    """Host and time that a manifest says; what it does not say of the time, the file system does."""
     host, seconds = None, _written_s(path)
     with suppress(Problem):
         manifest = read_manifest(path / MANIFEST)

@@ -69,7 +69,7 @@ def locked(directory: Path) -> Iterator[None]:
 
 
 def own(directory: Path) -> None:
-    """Makes the folder where it is missing. Raises Problem where others may write in it."""
+    """Makes the folder if it is missing. Raises Problem where others may write in it."""
     with suppress(OSError):  # said by who takes the lock
         directory.mkdir(mode=0o755, parents=True, exist_ok=True)
         if not is_own(directory.stat()):
@@ -79,7 +79,7 @@ def own(directory: Path) -> None:
 
 
 def running(directory: Path) -> int:
-    """The process of the agent that works in a folder. Raises Problem where none does."""
+    """The process of the agent that works in a folder. Raises Problem if none does."""
     found = holder(directory, LOCK)
     if found is None:
         raise Problem(f"{directory}: no agent works here; `iowhy agent run` starts one")
@@ -129,7 +129,7 @@ class Service:
                 self.totals.suppressed.setdefault((name, reason), 0)
 
     def run(self) -> None:
-        """Until SIGTERM or SIGINT. Raises Problem when the counting ends by itself."""
+        """Until SIGTERM or SIGINT. Raises Problem when the counting ends without them."""
         with retention.writing(self.settings.directory, PATIENCE_S) as held:
             if held is None:
                 say(
@@ -176,7 +176,7 @@ class Service:
                 say("a recording did not end in time: the next agent keeps it")
 
     def _out_of_memory(self) -> None:
-        """What a trigger of an earlier agent had taken, which was killed meanwhile."""
+        """What a trigger of an earlier agent had taken, which was killed since."""
         folder = folder_of(self.settings.directory)
         for path in left_in_memory(folder):
             try:
@@ -189,7 +189,7 @@ class Service:
 
     @contextmanager
     def _box(self) -> Iterator[None]:
-        """What comes before a trigger is recorded meanwhile."""
+        """While it runs, what comes before a trigger is recorded."""
         box = self.captures.box
         if box is None:
             yield
@@ -254,7 +254,7 @@ class Service:
         say(f"read again; triggers: {', '.join(new.triggers) or 'none'}")
         if later:
             named = ", ".join(AT_START[name] for name in later)
-            say(f"only taken when the agent is started anew: {named}")
+            say(f"only taken when the agent is started again: {named}")
 
     def _interval(self, interval: Interval) -> None:
         self.totals.add(interval)
@@ -282,7 +282,7 @@ class Service:
             say(text)
 
     def _say_unseen(self, interval: Interval) -> None:
-        """What a trigger waits for and this machine does not tell is said once: nobody else would notice."""
+        """What a trigger waits for and this machine does not say is said once: nobody else would notice."""
         unseen = {name: one.unseen(interval) for name, one in self.watch.triggers.items()}
         for name, what in unseen.items():
             if what is not None and what != self._unseen.get(name):
@@ -297,7 +297,7 @@ class Service:
                 say(f"kept: {retention.close(self.settings.directory, path)}")
             except OSError as error:
                 self._unmoved.append(path)
-                self._say_once(str(path), f"{path} stays where it is for now: {error.strerror}")
+                self._say_once(str(path), f"{path} stays there for now: {error.strerror}")
 
     def _start(self, fired: Fired) -> None:
         refused = self.captures.ask(fired)

@@ -21,7 +21,7 @@ _HOST = re.compile(r"(.*):([0-9]{1,5})\Z")
 
 
 class Settings(Struct, frozen=True):
-    """`keep_bytes`: all that lies in `directory`, at most; `keep_ns`: no recording is kept longer. Each trigger records for
+    """`keep_bytes`: all that is in `directory`, at most; `keep_ns`: no recording is kept longer. Each trigger records for
     `record_ns`, at least `cool_down_ns` after its recording before ended, `per_hour` times at most. `calls`: every I/O
     call is timed. `metrics`: host and port of the Prometheus endpoint, None: there is none. `upload`: the prefix in an object store that all
     recordings go to as well; `otlp`: the address that metrics are pushed to. `black_box_ns`:
@@ -131,7 +131,7 @@ def read(file: Path) -> Settings:
             f"{file}: {error.strerror}; -c names another, and docs/agent.md has one to begin with"
         ) from None
     except UnicodeDecodeError:
-        raise Problem(f"{file}: is no text in UTF-8") from None
+        raise Problem(f"{file}: is not text in UTF-8") from None
     except tomllib.TOMLDecodeError as error:
         raise Problem(f"{file}: {_placed(str(error))}") from None
     return _settings(_Places(file, text), found)
@@ -144,7 +144,7 @@ def _placed(message: str) -> str:
 
 
 class _Places(Struct, frozen=True):
-    """Where a key stands in the file, for messages."""
+    """Where a key is in the file, for messages."""
 
     file: Path
     text: str
@@ -155,7 +155,7 @@ class _Places(Struct, frozen=True):
         return Problem(f"{where}: {key}: {what}")
 
     def of_trigger(self, trigger: str, key: str | None, what: str) -> Problem:
-        """Of a trigger, whose keys stand in a table of its own, or in its line."""
+        """Of a trigger, whose keys are in its own table, or in its line."""
         line = self._line(f"triggers.{trigger}", key) if key else None
         line = line or self._line(None, f"triggers.{trigger}") or self._line("triggers", trigger)
         where = f"{self.file}: line {line}" if line else f"{self.file}"
@@ -163,7 +163,7 @@ class _Places(Struct, frozen=True):
         return Problem(f"{where}: {named}: {what}")
 
     def _line(self, table: str | None, key: str) -> int | None:
-        """The line of a key in a table, or of a table; None where it is written in a way of its own."""
+        """The line of a key in a table, or of a table; None if it is written in its own way."""
         inside = table is None
         for number, line in enumerate(self.text.splitlines(), 1):
             head = re.match(r"\s*\[\s*([\w.-]+)\s*\]", line)

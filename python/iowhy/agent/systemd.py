@@ -1,4 +1,4 @@
-"""What a service tells systemd (sd_notify(3)), where it asked to be told."""
+"""What a service reports to systemd (sd_notify(3)), if that asked for it."""
 
 import os
 import socket
@@ -7,7 +7,7 @@ from contextlib import suppress
 
 
 def notify(*assignments: str) -> None:
-    """Tells it `READY=1` and the like; nobody else listens."""
+    """Sends it `READY=1` and the like; nobody else listens."""
     to = os.environ.get("NOTIFY_SOCKET")
     if not to:
         return

@@ -105,7 +105,7 @@ class Totals(Struct):
                 self.disk_busy_s[name] = self.disk_busy_s.get(name, 0) + busy
 
     def _rank(self, interval: Interval) -> None:
-        """Who uses most has metrics of its own. Those of a group that gives way end: what it has then is OTHER's."""
+        """Who uses most has separate metrics. Those of a group that gives way end: what it has then is OTHER's."""
         decay = 0.5 ** (interval.interval_ns / S / HALF_S)
         self.used = {group: use * decay for group, use in self.used.items()}
         for row in interval.latencies:

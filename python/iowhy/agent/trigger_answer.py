@@ -148,7 +148,7 @@ def _called(event: Event) -> str:
 
 
 def document(recording: Recording, event: Event | None) -> dict[str, Any]:
-    """The object of `iowhy why --json` of those whom the event is about, with `event`; of the whole machine where there is none."""
+    """The object of `iowhy why --json` of those whom the event is about, with `event`; of the whole machine if there is none."""
     from iowhy.commands.overview import overview, overview_of
     from iowhy.views.verdict_page import as_document
 

@@ -39,7 +39,7 @@ class Fired(Struct, frozen=True):
 
 class Event(Struct, frozen=True):
     """What fired: what it is about, of which service or device (None: of all), above which time. `before_ns`: what of the
-    recording lies before the trigger; `held_ns` is how long it held by then."""
+    recording is before the trigger; `held_ns` is how long it held by then."""
 
     subject: Subject
     service: str | None = None
@@ -131,7 +131,7 @@ class Started(Struct, frozen=True):
 
 
 class State(Struct):
-    """What has been started: counts by trigger, and the last ones. `boot` tells whose clock that is."""
+    """What has been started: counts by trigger, and the last ones. `boot` says whose clock that is."""
 
     boot: str = ""
     started: dict[str, int] = field(default_factory=dict)
@@ -187,7 +187,7 @@ class Budget:
         self.state.ended_ns[fired.name] = now_ns
 
     def _read(self) -> State:
-        """What is no state of ours (a damaged file) is none."""
+        """A damaged file counts as no state."""
         try:
             found = json.loads(self.path.read_text("utf-8"))
             started = {str(name): int(count) for name, count in found["started"].items()}

@@ -1,6 +1,6 @@
 """What is kept goes to an object store as well: `s3://BUCKET/PREFIX/date=…/host=…/NAME.iowhy`, the oldest first.
 
-The queue is what lies in the agent's folder and is not known to be stored, so it needs no room of its own, is there again after a restart, and
+The queue is what is in the agent's folder and is not known to be stored, so it needs no extra room, is there again after a restart, and
 is bounded as that folder is. Written down is what *is* stored (`.uploaded.json`): what is lost of that costs one question to the store.
 A recording's manifest is put last: without it nobody takes its files for a recording (iowhy/fleet/places.py).
 """
@@ -28,7 +28,7 @@ RESULTS = ("done", "failed", "dropped")
 
 
 class Uploads:
-    """Uploads in a thread of its own. `counts`: recordings that arrived (`done`) or went away before they had (`dropped`), and tries
+    """Uploads in its own thread. `counts`: recordings that arrived (`done`) or went away before they had (`dropped`), and tries
     that failed; `waiting`: how many are still to be stored."""
 
     def __init__(self, directory: Path, to: Path | None, say: Callable[[str], None]) -> None:
@@ -113,7 +113,7 @@ class Uploads:
             self._stored(path, to, where)
 
     def _failed(self, path: Path, why: str) -> None:
-        """Notes a try that failed; what was taken away meanwhile is no failure."""
+        """Notes a try that failed; what was removed before is not a failure."""
         with self._changed:
             if not path.exists():
                 self._queue = [one for one in self._queue if one != path]
@@ -136,7 +136,7 @@ class Uploads:
         self.say(f"uploaded: {object_store.written(where)}")
 
     def _upload(self, path: Path, to: Path) -> Path:
-        """Gives where it is stored; whoever looks meanwhile sees none of it, or all."""
+        """Gives where it is stored; a reader sees none of it, or all."""
         manifest = (path / MANIFEST).read_bytes()
         for place in _names(to / path.relative_to(self.directory)):
             there = object_store.stored_bytes(place / MANIFEST)
@@ -166,7 +166,7 @@ class Uploads:
         return str(path.relative_to(self.directory))
 
     def _read(self, to: Path) -> set[str]:
-        """What is known to be stored there; what is no state of ours knows of nothing."""
+        """What is known to be stored there; a damaged file counts as empty."""
         try:
             found = json.loads((self.directory / STATE).read_text("utf-8"))
             return {str(name) for name in found["done"]} if found["to"] == str(to) else set()

@@ -53,17 +53,17 @@ class Rows:
         return self._asked(lambda asked: asked.sql("SELECT * FROM rows").to_arrow_table())
 
     def df(self) -> Any:
-        """As a data frame of pandas (`pandas.DataFrame`). Raises Problem where it is not installed."""
+        """As a data frame of pandas (`pandas.DataFrame`). Raises Problem if it is not installed."""
         _needed("pandas", "df")
         return self._asked(lambda asked: asked.sql("SELECT * FROM rows").df())
 
     def pl(self) -> Any:
-        """As a data frame of Polars (`polars.DataFrame`). Raises Problem where it is not installed."""
+        """As a data frame of Polars (`polars.DataFrame`). Raises Problem if it is not installed."""
         polars = _needed("polars", "pl")
         return self._asked(lambda asked: polars.DataFrame(asked.sql("SELECT * FROM rows")))
 
     def head(self, rows: int) -> list[dict[str, Any]]:
-        """The first rows as dictionaries. Raises Problem for what is no number of rows."""
+        """The first rows as dictionaries. Raises Problem for what is not a number of rows."""
         if not isinstance(rows, int) or rows < 0:
             raise Problem(f"head: rows={rows!r}: give a whole number, 0 or more")
         return self._table.head(rows).to_pylist()
@@ -151,14 +151,14 @@ class Answer:
 
 
 class Chart(Struct, frozen=True):
-    """A chart: drawn in a notebook, `html()` as a page of its own, `missing` why there is nothing to draw."""
+    """A chart: drawn in a notebook, `html()` as its own page, `missing` why there is nothing to draw."""
 
     drawn: "Drawn"
     overview: "Overview"
 
     @property
     def missing(self) -> str | None:
-        """Why there is nothing to draw, in a sentence; None where there is."""
+        """Why there is nothing to draw, in a sentence; None if there is."""
         return self.drawn.missing
 
     def rows(self) -> list[dict[str, Any]]:
@@ -199,7 +199,7 @@ class Opened(Struct, frozen=True, dict=True):
     @cached_property
     @aside()
     def overview(self) -> "Overview":
-        """The verdict and what stands beside it, all measures included."""
+        """The verdict and what is next to it, all measures included."""
         from iowhy.commands.overview import overview
 
         return overview(self.recording, measured=True)
@@ -305,7 +305,7 @@ class Opened(Struct, frozen=True, dict=True):
 
 
 def _figures() -> "list[charts.Chart]":
-    """Those that stand for themselves, not beside a table that they narrow."""
+    """Those that are shown alone, not next to a table that they narrow."""
     from iowhy.charts import NARROWED, charts
 
     return [one for one in charts() if one.draws not in NARROWED]

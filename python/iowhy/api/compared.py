@@ -92,7 +92,7 @@ def _slower(asked: Options, found: "Sequence[tuple[str, Interval | None]]") -> t
     return tuple(
         f"{name}: takes {slower.value:.2f} times as long, {allowed} more allowed"
         if slower is not None and regressed(slower, asked.limit)
-        else f"{name}: cannot tell whether it is slower by more than {allowed}: {command.TOO_FEW}"
+        else f"{name}: cannot say whether it is slower by more than {allowed}: {command.TOO_FEW}"
         for name, slower in found
         if regressed(slower, asked.limit) or not resolvable(slower)
     )

@@ -30,7 +30,7 @@ _RUNNING = ("pid", "container", "cgroup", "pod", "all")
 
 
 def open(path: Place) -> Opened:
-    """A recording. Raises Problem where there is none that can be read."""
+    """A recording. Raises Problem if there is none that can be read."""
     found = Opened(Path(text_of("iowhy.open: path", path, "the path of a recording")))
     _ = found.recording
     return found
@@ -63,7 +63,9 @@ def record(argv: Sequence[str], output: Place | None = None, **options: Any) -> 
             + ", ".join(f"{one}=" for one in _RUNNING)
         )
     if asked.sudo and asked.on is None:
-        raise Problem("iowhy.record: sudo goes with on=HOST; here start Python itself as root")
+        raise Problem(
+            "iowhy.record: sudo works only with on=HOST; here start Python itself as root"
+        )
     try:
         check(asked)
         expected = judge.expected_of(asked.budgets)
@@ -90,7 +92,7 @@ def _why(argv: Sequence[str], status: object) -> str:
     if argv and status == 127:
         return f"command not found: {argv[0]}"
     if argv and status == 126:
-        return f"cannot run {argv[0]}: it is no program, or there is no right to run it"
+        return f"cannot run {argv[0]}: it is not a program, or there is no right to run it"
     return "the recorder has said why on stderr"
 
 
@@ -102,7 +104,7 @@ def _new_place(function: str, output: Place | None) -> Path | None:
 def recording(output: Place | None = None, *, mode: str = "auto") -> Iterator[Opened]:
     """Records this process, and what it starts, while the block runs; then what it gives can be asked.
 
-    output: where it is kept, by itself python.iowhy here. mode: as of `iowhy run`. Without the rights for eBPF it
+    output: where it is kept, python.iowhy here by default. mode: as of `iowhy run`. Without the rights for eBPF it
     records from /proc alone. Raises Problem where it cannot record.
     """
     from iowhy.sources.aside import aside

@@ -10,7 +10,7 @@ from iowhy.options.described import option
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What stands behind `%%iowhy`."""
+    """What is behind `%%iowhy`."""
 
     output: Path | None = option("-o", "--output", help="Where to keep the recording.")
     mode: str = option("--mode", default="auto", choices=("auto", "bpf", "proc"), help="As of run.")

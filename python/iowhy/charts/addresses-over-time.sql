@@ -4,9 +4,9 @@
 -- draws: places
 -- place: 40
 -- needs: block_requests
--- The eight files with most requests have colours of their own. A jump is a request that does not begin where the
--- device's one before it ended, whoever made that. Stretches that nothing used are drawn short where they are far longer
--- than most: a file of 64 MB beside a journal 100 GB away would be one line.
+-- The eight files with most requests have their own colours. A jump is a request that does not begin where the
+-- device's one before it ended, whoever made that. Stretches that nothing used are drawn short if they are far longer
+-- than most: a file of 64 MB next to a journal 100 GB away would be one line.
 -- column at_s: begin of the cell, s
 -- column span_s: its length, s
 -- column device: block device, text
@@ -45,12 +45,12 @@ WITH named AS (
         ) AS used_upto
     FROM extents
 ), usual AS (
-    -- What lies between most: longer ones are drawn as four of these.
+    -- What is between most: longer ones are drawn as four of these.
     SELECT dev, greatest(4 * quantile_disc(greatest(address - used_upto, 0), 0.9), 1048576) AS longest
     FROM in_order
     GROUP BY dev
 ), positions AS (
-    -- Up to its begin: what is used before it, once, and what lies between.
+    -- Up to its begin: what is used before it, once, and what is between.
     SELECT
         o.dev,
         o.address,

@@ -6,7 +6,7 @@
 -- needs: syscalls or block_requests or page_cache
 -- column at_s: begin of the cell, s
 -- column span_s: its length, s
--- column layer: asked (calls, and operations of io_uring and libaio), page cache, requests (the command's, each once), device (everybody's), text
+-- column layer: asked (calls, and operations of io_uring and libaio), page cache, requests (the command's, each once), device (all processes'), text
 -- column what: what the layer did, text
 -- column operations: how often; pages of the page cache, count
 -- column bytes: how much, bytes

@@ -6,7 +6,7 @@
 -- needs: page_cache
 -- heaviest: 40 by sum(coalesce(miss_pages, 0) + coalesce(prefetched_pages, 0)) DESC, sum(coalesce(lookup_pages, 0)) DESC, sum(coalesce(evicted_pages, 0) + coalesce(dirtied_pages, 0)) DESC
 -- The forty files with most pages that were read or looked up, by the intervals in which they were counted.
--- column path: file; all files together in a row of their own, text
+-- column path: file; all files together in their own row, text
 -- column lookup_pages: pages asked for by reads, pages
 -- column miss_pages: of these, not there and read on demand, pages
 -- column prefetched_pages: first lookups of pages that readahead had brought, pages

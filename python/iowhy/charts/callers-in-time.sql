@@ -1,5 +1,5 @@
 -- title: Callers
--- question: Whose code made the calls, waited and computed in the chosen time, as far as samples tell?
+-- question: Whose code made the calls, waited and computed in the chosen time, as far as samples say?
 -- report: callers
 -- draws: narrowed
 -- place: 253
@@ -8,8 +8,8 @@
 -- The forty paths with most time, by when their stacks were taken.
 -- column path: functions, the innermost first, each called by the next, text
 -- column samples: stacks that were taken of it, count
--- column total_ns: time that they stand for, ns
--- column calls: calls that they stand for, count
+-- column total_ns: time that they represent, ns
+-- column calls: calls that they represent, count
 -- column transferred_bytes: bytes that these moved, bytes
 SELECT
     s.ts_ns, coalesce(p.path, 'stack not read') AS path, 1 AS samples, s.weight_ns AS total_ns, s.calls,

@@ -48,9 +48,9 @@ def parse(name: str, text: str) -> Chart:
     headed = parse_headed(text, f"{name}.sql", (*_FIELDS, *_MORE), _FIELDS)
     fields = headed.fields
     if fields["draws"] not in KINDS:
-        raise Problem(f"{name}.sql: draws: {fields['draws']} is none of {', '.join(KINDS)}")
+        raise Problem(f"{name}.sql: draws: {fields['draws']} is not one of {', '.join(KINDS)}")
     if not fields["place"].isdecimal():
-        raise Problem(f"{name}.sql: place: {fields['place']} is no number")
+        raise Problem(f"{name}.sql: place: {fields['place']} is not a number")
     columns, sql = tuple(headed.columns), headed.sql
     if fields["draws"] == "narrowed":
         columns, sql = (*_CELL, *columns), _summed(sql, columns, fields.get("heaviest", ""))
@@ -69,7 +69,7 @@ def parse(name: str, text: str) -> Chart:
 
 
 def is_key(column: Column) -> bool:
-    """Whether it tells the rows of a narrowed chart apart; the others are amounts, `max_…` the largest, `min_…` the least."""
+    """Whether it keeps the rows of a narrowed chart apart; the others are amounts, `max_…` the largest, `min_…` the least."""
     return column.unit in _KEY_UNITS or bool(_KEY.match(column.name))
 
 
@@ -114,5 +114,5 @@ def _tables(text: str, name: str) -> tuple[str, ...]:
     named = tuple(word.strip() for word in text.split(" or ") if word.strip())
     for one in named:
         if one not in tables():
-            raise Problem(f"{name}.sql: needs: {one} is no table")
+            raise Problem(f"{name}.sql: needs: {one} is not a table")
     return named

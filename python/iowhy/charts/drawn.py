@@ -103,7 +103,7 @@ def _added(chart: Chart, one: Row, other: Row) -> Row:
 
 
 def without_functions(one: Drawn) -> Drawn:
-    """A chart for others' eyes: names of functions tell what a program is."""
+    """A chart for others' eyes: names of functions reveal what a program is."""
     if one.chart.report != "callers" or one.missing is not None:
         return one
     return Drawn(one.chart, missing="Not drawn: names of functions are left out.")
@@ -126,4 +126,4 @@ def _why_missing(relations: Relations, chart: Chart) -> str:
         for name, by in filling:
             if by in _ASKED_BY:
                 return f"Not drawn: {name} were not asked for ({_ASKED_BY[by]} records them)."
-    return f"Not drawn: this recording does not tell (no {named})."
+    return f"Not drawn: this recording does not say (no {named})."

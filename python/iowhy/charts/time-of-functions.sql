@@ -58,7 +58,7 @@ WITH located AS (
     LEFT JOIN largest g ON g.path = p.path
     GROUP BY 1, 2, 3, 4, 5
 ), grid AS (
-    -- Many paths at once are told over longer cells.
+    -- Many paths at once are drawn over longer cells.
     SELECT CASE
         WHEN count(*) <= 9000 THEN 1
         WHEN count(DISTINCT (cell // 5, thread, path, class, syscall)) <= 9000 THEN 5

@@ -37,7 +37,7 @@ WITH cells AS (
     LEFT JOIN named_threads n ON n.tgid = p.tgid AND n.tid = p.tid
     GROUP BY 1, 2, 3, 4, 5
 ), grid AS (
-    -- Many kinds of time at once are told over longer cells.
+    -- Many kinds of time at once are drawn over longer cells.
     SELECT CASE
         WHEN count(*) <= 9000 THEN 1
         WHEN count(DISTINCT (cell // 4, thread, class, syscall, reason)) <= 9000 THEN 4

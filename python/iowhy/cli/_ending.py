@@ -7,9 +7,9 @@ from types import FrameType
 
 
 def end_by_signals() -> None:
-    """SIGTERM and SIGHUP end a command as they would, but that the rows which did not fit into memory go with it.
+    """SIGTERM and SIGHUP end a command as they would, but that the rows which did not fit into memory go, too.
 
-    From now on; a signal that is ignored (nohup) stays so, and who handles one by itself replaces this.
+    From now on; a signal that is ignored (nohup) stays so, and who handles one replaces this.
     """
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) == signal.SIG_DFL:

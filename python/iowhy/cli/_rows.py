@@ -125,7 +125,7 @@ def _export(
 
 
 def write_list(found: Sequence[Mapping[str, object]], to: TableOutput) -> None:
-    """Writes a list of what there is: all of it, as a table by itself."""
+    """Writes a list of what there is: all of it, as one table."""
     from iowhy.reports.batches import Result, Rows
 
     everything = TableOutput(

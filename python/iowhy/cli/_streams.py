@@ -1,4 +1,4 @@
-"""The standard streams, also where they are closed, full, of few letters, or nobody reads them any more."""
+"""The standard streams, also if they are closed, full, of few letters, or nobody reads them any more."""
 
 import io
 import os

@@ -13,10 +13,10 @@ _HIDDEN = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
 def rerun_as_root(argv: Sequence[str]) -> None:
-    """Takes the place of this process with the same through sudo; returns where it is root already.
+    """Takes the place of this process with the same through sudo; returns if it is root already.
 
     sudo asks for the password itself, and the command `argv` runs as the user again. Its program is named with its
-    path where sudo would not find it: sudo has a search path of its own. Raises Problem where there is no sudo.
+    path where sudo would not find it: sudo has its own search path. Raises Problem if there is no sudo.
     """
     if os.geteuid() == 0:
         return

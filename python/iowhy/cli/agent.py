@@ -28,7 +28,7 @@ class Run:
     settings: Path | None = option(
         "-c",
         "--config",
-        help=f"Its file: what is watched and kept; by default {FILE}, where there is one.",
+        help=f"Its file: what is watched and kept; by default {FILE}, if there is one.",
         metavar="FILE",
     )
     black_box: str | None = option(
@@ -53,7 +53,7 @@ class Check:
     """Which file is read."""
 
     settings: Path | None = option(
-        "-c", "--config", help=f"The file; by default {FILE}, where there is one.", metavar="FILE"
+        "-c", "--config", help=f"The file; by default {FILE}, if there is one.", metavar="FILE"
     )
 
 
@@ -69,7 +69,7 @@ class Show:
 
 
 def run(options: Run) -> None:
-    """Count, watch and keep, until it is told to end."""
+    """Count, watch and keep, until a signal ends it."""
     from iowhy.agent.service import say
     from iowhy.agent.starting import prepared
 
@@ -96,7 +96,7 @@ def _read(options: Run) -> "Settings":
 
 
 def _settings(file: Path | None) -> "Settings":
-    """What a file says; without one, the unit's, and the defaults where that is not there either."""
+    """What a file says; without one, the unit's, and the defaults if that is not there either."""
     from iowhy.agent import settings
 
     if file is None and not os.path.lexists(FILE):
@@ -128,7 +128,7 @@ def check(options: Check) -> None:
 
 
 def show(options: Show) -> None:
-    """Print a file that goes with the agent: its systemd unit, alert rules, a board."""
+    """Print a file for the agent: its systemd unit, alert rules, a board."""
     from iowhy.agent import shipped
 
     if options.what is None:

@@ -34,7 +34,7 @@ _MOST_CPUS = 65_536
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Which texts are read, and what is known beside them."""
+    """Which texts are read, and what is known next to them."""
 
     files: tuple[str, ...] = word(
         "Text (or logs) of other tools; without one, or -, stdin is read.",
@@ -110,7 +110,7 @@ def command(options: Options) -> None:
 
 
 def _standard_input() -> tuple[str]:
-    """What is read where no file is named; a person at a terminal is told that it is waited for."""
+    """What is read where no file is named; a person at a terminal learns that it is waited for."""
     if sys.stdin.isatty():
         say("paste the output here, then press Ctrl-D")
     return ("-",)

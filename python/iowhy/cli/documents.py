@@ -21,7 +21,7 @@ _SHELLS = {
 
 
 def write(folder: Path) -> None:
-    """Everything below `folder`, as it lies below a prefix: share/man/man1, share/bash-completion, …"""
+    """Everything below `folder`, as it is below a prefix: share/man/man1, share/bash-completion, …"""
     commands = whole()
     for one in every(commands):
         name = one.path.replace(" ", "-")

@@ -92,7 +92,7 @@ def command(options: Options) -> None:
     form = FORMS[options.to]
     to = options.output or Path(f"{_stem(options.recording)}{form.suffix}")
     if options.open_ and (options.to != "perfetto" or str(to) == "-"):
-        raise Problem("--open goes with --to perfetto and a file: Perfetto's UI shows it")
+        raise Problem("--open works only with --to perfetto and a file: Perfetto's UI shows it")
     if str(to) == "-":
         _to_stdout(options)
         return

@@ -16,7 +16,7 @@ from iowhy.options.report import Part
 if TYPE_CHECKING:  # slow to import
     from iowhy.fleet.members import LeftOut
 
-ABOUT = "Ask many recordings at once: every report, and what only a fleet can tell."
+ABOUT = "Ask many recordings at once: every report, and what only a fleet can show."
 
 #: Lines about recordings that were left out; `iowhy check` tells of each.
 MOST_LINES = 100

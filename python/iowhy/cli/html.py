@@ -201,7 +201,7 @@ def _experiment(path: Path, say: "Say") -> _Page:
 
 
 def _names(relations: "Relations") -> tuple[list[str], list[str]]:
-    """Paths of its files, and names of its processes, threads and containers and of those beside them."""
+    """Paths of its files, and names of its processes, threads and containers and of those next to them."""
     paths = relations.rows("SELECT DISTINCT path FROM files WHERE path IS NOT NULL")
     programs = relations.rows(
         "SELECT comm FROM threads WHERE comm IS NOT NULL UNION SELECT comm FROM neighbours WHERE comm IS NOT NULL "

@@ -56,7 +56,7 @@ class List:
     """What is listed."""
 
     name: str | None = word(
-        "A scenario to tell all about; all of them if not given.", metavar="NAME"
+        "A scenario to describe in full; all of them if not given.", metavar="NAME"
     )
     as_json: bool = switch("--json", help="As JSON.")
 

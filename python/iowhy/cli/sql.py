@@ -64,7 +64,7 @@ def command(options: Options) -> None:
 
 
 def _tables(rows: Mapping[str, int]) -> list[dict[str, object]]:
-    """Each table with its rows; unknown where there are none and the manifest counts none."""
+    """Each table with its rows; unknown if there are none and the manifest counts none."""
     from iowhy.recordings.schema import tables
 
     return [

@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # slow to import
     from iowhy.experiments.result import Result
 
 TOO_FEW = (
-    "fewer than three runs of a side, or runs of a fixed duration, do not tell a change from chance; "
+    "fewer than three runs of a side, or runs of a fixed duration, cannot distinguish a change from chance; "
     "give directories of three recordings or more, or --fail-on a count"
 )
 
@@ -28,7 +28,9 @@ def growths_of(options: Options) -> "list[Growth]":
 
     found = [read_growth("--fail-on", text) for text in options.growths]
     if options.others or "--vs" in options.sides:
-        raise Problem("--fail-on goes with recordings; runs of commands are timed, not recorded")
+        raise Problem(
+            "--fail-on works only with recordings; runs of commands are timed, not recorded"
+        )
     return found
 
 
@@ -55,7 +57,9 @@ def trials_of(
 ) -> "tuple[Result, tuple[CommandComparison, ...]]":
     """Runs the commands interleaved: every run, and each of the others against the first. Raises Problem."""
     if options.baseline:
-        raise Problem("--baseline goes with recordings; with commands the first is the baseline")
+        raise Problem(
+            "--baseline works only with recordings; with commands the first is the baseline"
+        )
     from iowhy.comparisons.commands import compare_commands
 
     trials = options.trials

@@ -32,7 +32,7 @@ def experiment(options: Options, progress: Progress, *, leave: bool = True) -> "
     if options.from_ is None:
         return _result_of(options, progress, leave=leave)
     if options.words:
-        raise Problem("--from judges a table: no levers or command go with it")
+        raise Problem("--from judges a table: leave out levers and the command")
     from iowhy.experiments.table import judge_table
 
     return judge_table(options.from_)
@@ -78,7 +78,7 @@ def _result_of(options: Options, progress: Progress, *, leave: bool) -> "Result"
             results.save_beside(source, found)
         except Problem as problem:
             # The runs are over: what they showed is still said.
-            progress.note(f"not kept beside the recording: {problem}")
+            progress.note(f"not kept next to the recording: {problem}")
     return found
 
 

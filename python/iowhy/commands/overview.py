@@ -48,7 +48,7 @@ def overview(
     *,
     measured: bool = False,
 ) -> Overview:
-    """Judges a recording and gathers what stands beside the verdict: nothing where it cannot tell.
+    """Judges a recording and gathers what is next to the verdict: nothing where it cannot say.
 
     `measured`: the measures as well.
     """

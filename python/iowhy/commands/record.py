@@ -59,7 +59,7 @@ def _user(options: Options) -> str | None:
 
 
 def _takes_stacks(options: Options) -> bool:
-    """Of all programs of a machine only where it is asked for, and not where /proc alone is read, which has none."""
+    """Of all programs of a machine only if it is asked for, and not where /proc alone is read, which has none."""
     if options.no_stacks:
         return False
     return options.stacks or not (options.all_ or options.mode == "proc")

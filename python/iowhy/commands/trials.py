@@ -1,4 +1,4 @@
-"""Trials of a command: from their options to the job that is run, and who is told how far they are."""
+"""Trials of a command: from their options to the job that is run, and what shows how far they are."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +12,7 @@ from iowhy.users import invoking_user
 
 
 class Progress(Protocol):
-    """Who is told how far trials are."""
+    """What shows how far trials are."""
 
     def step(self, text: str) -> None:
         """Something other than a trial."""

@@ -20,7 +20,7 @@ from iowhy.experiments.trials import Conducted, Plan, Progress, Watch, conduct
 from iowhy.undo import Undo, recover
 
 VARIANT = "command"
-"""Stands where an experiment has its lever; no lever has this name, so none is effect."""
+"""Is where an experiment has its lever; no lever has this name, so none is effect."""
 
 
 class CommandComparison(Struct, frozen=True):

@@ -41,7 +41,7 @@ class Comparison(Struct, frozen=True):
     def slower(self) -> Interval | None:
         """How many times slower AFTER is; without an interval from fewer than 3 runs of each.
 
-        Of runs of a fixed duration it is by what they did in a second; None where that cannot tell.
+        Of runs of a fixed duration it is by what they did in a second; None where that cannot decide.
         """
         if self.rates:
             nan = float("nan")
@@ -137,9 +137,9 @@ def log(sides: Sequence[Side], on_step: OnStep = lambda _: None) -> tuple[Step, 
 
 
 def regressed(slower: Interval | None, limit: float) -> bool:
-    """Whether it got slower by more than ``limit``, and not by chance as far as can be told.
+    """Whether it got slower by more than ``limit``, and not by chance as far as can be known.
 
-    Its interval must lie above 1; without one nothing can be told: see `resolvable`.
+    Its interval must be above 1; without one nothing is known: see `resolvable`.
     """
     if slower is None or not slower.known or slower.value <= 1 + limit:
         return False
@@ -155,7 +155,7 @@ def longer(before: Sequence[float], after: Sequence[float]) -> bool:
 
 
 def resolvable(slower: Interval | None) -> bool:
-    """Whether a change of time can be told from chance: of two single runs one is slower half of the time."""
+    """Whether a change of time differs from chance: of two single runs one is slower half of the time."""
     return slower is not None and slower.known
 
 

@@ -12,21 +12,21 @@ GONE = 0.1
 """A tenth of its time left, or less: what remains is within the noise of a share."""
 
 CHANGED = 0.25
-"""A change of its time by less than a quarter is not told apart from two runs of the same thing."""
+"""A change of its time by less than a quarter is not distinguished from two runs of the same thing."""
 
 
 class Fate(Struct, frozen=True):
     """A cause on both sides: the seconds of elapsed time that it explains, None where not found.
 
-    `to_gain_s` is how many of the first side's its remedy could save at most, None where it is not there. `why`
-    says why it is not known whether it is on the side on which it was not found; None where it is not there.
+    `could_save_s` is how many of the first side's its remedy could save at most, None if it is not there. `why`
+    says why it is not known whether it is on the side on which it was not found; None if it is not there.
     """
 
     cause: str
     fate: str
     before_s: float | None
     after_s: float | None
-    to_gain_s: float | None = None
+    could_save_s: float | None = None
     why: str | None = None
 
 
@@ -57,7 +57,7 @@ def _bounded(before_s: float, after: Verdict) -> bool:
 
 
 def _why_unseen(name: str, verdict: Verdict, manifest: Manifest) -> str | None:
-    """Why a cause that was not found on a side may be there; None where it is not."""
+    """Why a cause that was not found on a side may be there; None if it is not."""
     if verdict.too_short:
         return "that run is too short to judge"
     cause = cause_named(name)
@@ -77,7 +77,7 @@ def _fate(before: float | None, after: float | None) -> str:
 
 
 def _seconds(verdict: Verdict, *, gained: bool = False) -> dict[str, float]:
-    """Seconds by cause, or those to gain; shares where the time is not known (both sides are then of 1 s)."""
+    """Seconds by cause, or those that could be saved; shares where the time is not known (both sides are then of 1 s)."""
     elapsed = 1.0 if verdict.shares_of_s is None else verdict.shares_of_s
     return {
         one.cause: (one.gain if gained else one.share) * elapsed

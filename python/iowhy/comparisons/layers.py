@@ -90,7 +90,7 @@ def changed(
 
 
 def _order(one: Changed) -> tuple[float, int, bool]:
-    """The heaviest first; of equals what is about least else, and the call before what lies below it."""
+    """The heaviest first; of equals what is about least else, and the call before what is below it."""
     return -one.weight, len(one.measure.classes), "." in one.measure.name
 
 

@@ -17,7 +17,7 @@ _SUFFIX = ".iowhy"
 class Side(Struct, frozen=True):
     """One side of a comparison; ``seconds`` has one elapsed time per recording that has one.
 
-    ``typical`` is the recording of median time: its layers and findings stand for the set.
+    ``typical`` is the recording of median time: its layers and findings represent the set.
     """
 
     label: str
@@ -27,7 +27,7 @@ class Side(Struct, frozen=True):
 
 
 def open_sides(texts: Sequence[str], on_step: Callable[[str], None] = lambda _: None) -> list[Side]:
-    """Each side, under a name of its own: with its directory where two would be called the same."""
+    """Each side, under its own name: with its directory where two would be called the same."""
     sides = []
     for text in texts:
         on_step(f"opening {text}")

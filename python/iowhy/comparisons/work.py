@@ -1,4 +1,4 @@
-"""What was done, beside how long it took: of runs of a fixed duration only the rate tells which is faster.
+"""What was done, next to how long it took: of runs of a fixed duration only the rate says which is faster.
 
 `pgbench -T 30` and `fio --runtime=30` take 30 s whatever they do in it, and so does what is attached to for
 30 s. Work and time are two things there.
@@ -47,7 +47,7 @@ class _Amount(Struct, frozen=True):
 def rates(
     before: Side, after: Side, asked_before: Relations, asked_after: Relations
 ) -> tuple[Rate, ...]:
-    """Of runs of a fixed duration what they did in a second, the one that tells most first; () of others.
+    """Of runs of a fixed duration what they did in a second, the one that says most first; () of others.
 
     Of a side with several recordings it is the typical one's, of which is asked.
     """
@@ -75,7 +75,7 @@ def rates(
 
 
 def agree(found: tuple[Rate, ...]) -> bool:
-    """Whether all rates went the same way, or stayed: else they cannot tell which side is faster."""
+    """Whether all rates went the same way, or stayed: else they cannot say which side is faster."""
     return len({one.ratio > 1 for one in found if abs(one.ratio - 1) > SAME_WORK}) <= 1
 
 

@@ -11,7 +11,7 @@ State = Literal["works", "limits", "stops"]
 
 
 class Condition(Struct, frozen=True):
-    """How one thing stands: it works, it limits what is seen, or it stops all eBPF programs.
+    """How one thing is: it works, it limits what is seen, or it stops all eBPF programs.
 
     `found` is what is so here, as a clause; `remedy` what to do, a sentence, empty where nothing can be done
     or need be.
@@ -23,10 +23,10 @@ class Condition(Struct, frozen=True):
 
 
 class Check(Struct, frozen=True):
-    """`order`: of several that stop, the one with the lowest is told first, as its remedy comes first.
+    """`order`: of several that stop, the one with the lowest is named first, as its remedy comes first.
 
     `look` gives None where the thing plays no part here. `otherwise`: it says no more than that nothing
-    works, and is told only where no other check says why.
+    works, and is named only where no other check says why.
     """
 
     subject: str

@@ -8,7 +8,7 @@ from iowhy.doctor.machine import Machine
 
 #: What is left without eBPF.
 FROM_PROC = (
-    "Without it `iowhy run` tells what /proc has: states of threads, counters, disks, pressure."
+    "Without it `iowhy run` says what /proc has: states of threads, counters, disks, pressure."
 )
 
 

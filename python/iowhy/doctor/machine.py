@@ -21,10 +21,10 @@ _PROBE_SECONDS = 60
 
 
 class Machine(Struct, frozen=True, dict=True):
-    """A machine below `root`, which tests replace by a tree of their own.
+    """A machine below `root`, which tests replace by their own tree.
 
     `sensors` are what the recorder can run here, by its own probe; empty with `broken`, why it could not be asked. `on`: the name
-    by which ssh reaches it, where it is not the one that we run on.
+    by which ssh reaches it, if it is not the one that we run on.
     """
 
     root: Path = Path("/")
@@ -36,7 +36,7 @@ class Machine(Struct, frozen=True, dict=True):
     on: str | None = None
 
     def text(self, path: str) -> str | None:
-        """A file's content; None where it is not there or may not be read."""
+        """A file's content; None if it is not there or may not be read."""
         try:
             return (self.root / path.lstrip("/")).read_text(errors="replace")
         except OSError:
@@ -59,7 +59,7 @@ class Machine(Struct, frozen=True, dict=True):
 
     @cached_property
     def capabilities(self) -> frozenset[str] | None:
-        """Which of CAPABILITIES this process has (CapEff, proc_pid_status(5)); None where that is not told."""
+        """Which of CAPABILITIES this process has (CapEff, proc_pid_status(5)); None if not reported."""
         bits = self.status("CapEff")
         if bits is None:
             return None
@@ -115,7 +115,7 @@ def this_machine(recorder: Path) -> Machine:
 
 
 def probed(text: str) -> tuple[Sensor, ...]:
-    """The sensors of `iowhy-record probe`. Raises Problem for what is none of its answers."""
+    """The sensors of `iowhy-record probe`. Raises Problem for what is not one of its answers."""
     try:
         found = json.loads(text)["sensors"]
         return tuple(Sensor(one["name"], one["ran"], one["why"]) for one in found)

@@ -37,7 +37,7 @@ class Asked(Protocol):
 
 @contextmanager
 def machine_there(host: Asked, recorder: Path) -> Iterator[Machine]:
-    """The machine, as long as it is looked at. Its environment is that of ssh alone, and tells nothing."""
+    """The machine, as long as it is looked at. Its environment is that of ssh alone, and says nothing."""
     found = host.probe(recorder, FILES)
     with TemporaryDirectory(prefix="iowhy-") as folder:
         root = Path(folder)

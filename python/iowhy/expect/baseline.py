@@ -4,7 +4,7 @@
                                            "calls": {"values": [812, 809, 815], "may_grow": "+5 %"}}}}
 
 `values` are those of the last runs, the newest last. A count that differs between them is noise and not held, unless
-somebody wrote `may_grow` beside it: then the largest of them holds, and so much more.
+somebody wrote `may_grow` next to it: then the largest of them holds, and so much more.
 """
 
 import json
@@ -113,7 +113,7 @@ class Baseline(Struct, frozen=True):
 
 
 def read_baseline(path: Path, *, new: bool = False, update: str = "--update") -> Baseline:
-    """The baseline in a file; `new`: an empty one where there is no file; `update`: the option that makes it. Raises Problem."""
+    """The baseline in a file; `new`: an empty one if there is no file; `update`: the option that makes it. Raises Problem."""
     try:
         if new and not path.exists():
             return Baseline(path)
@@ -125,7 +125,7 @@ def read_baseline(path: Path, *, new: bool = False, update: str = "--update") ->
     except OSError as error:
         raise Problem(f"{path}: cannot be read: {error.strerror or error}") from None
     except (ValueError, RecursionError) as error:
-        raise Problem(f"{path}: is no baseline: {error}") from None
+        raise Problem(f"{path}: is not a baseline: {error}") from None
     return Baseline(path, _commands(path, made))
 
 
@@ -157,7 +157,7 @@ def _as_json(entry: Entry) -> str:
 def _commands(path: Path, made: Any) -> dict[str, dict[str, Entry]]:
     if not isinstance(made, dict) or made.get("version") != VERSION:
         raise Problem(
-            f"{path}: is no baseline of version {VERSION}; --update of a new file makes one"
+            f"{path}: is not a baseline of version {VERSION}; --update of a new file makes one"
         )
     commands = made.get("commands")
     if not isinstance(commands, dict):

@@ -30,7 +30,7 @@ _PERCENT = re.compile(r"[0-9.]+\s*%\Z")
 
 
 class Expectation(Struct, frozen=True):
-    """One expectation. `measure` is None where it is of a `cause`, whose share of the time is meant."""
+    """One expectation. `measure` is None if it is of a `cause`, whose share of the time is meant."""
 
     text: str
     comparison: str
@@ -67,7 +67,7 @@ def read_expectation(option: str, text: str) -> Expectation:
     if of_cause:
         known = [cause.name for cause in causes()]
         if name not in known:
-            raise Problem(f"{where}: {name} is no cause; there are {', '.join(known)}")
+            raise Problem(f"{where}: {name} is not a cause; there are {', '.join(known)}")
         return Expectation(text, comparison, number(where, bound, "share"), None, name)
     try:
         measure = find(name)

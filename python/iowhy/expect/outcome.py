@@ -88,7 +88,7 @@ def outcomes(
 def _of_cause(manifest: Manifest, verdict: Verdict | None, expected: Expectation) -> Outcome:
     assert verdict is not None
     if not verdict.budget.known:
-        return Outcome(expected, None, why="the recording does not tell where the time went")
+        return Outcome(expected, None, why="the recording does not say where the time went")
     found = [one for one in verdict.findings if one.cause == expected.cause]
     cause = cause_named(expected.cause)
     unseen = None if found or cause is None else cause.why_unseen(manifest)
@@ -136,7 +136,7 @@ def _of_measure(relations: Relations, expected: Expectation, value: float | None
 
 
 def lost_events(recording: Recording, measure: Measure) -> int:
-    """How many events that a measure counts were lost; 0 where none."""
+    """How many events that a measure counts were lost; 0 if none."""
     kept = recording.manifest.tables
     return sum(kept[name].lost for name in _tables_of(measure) if name in kept)
 

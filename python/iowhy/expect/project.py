@@ -1,6 +1,6 @@
 """`iowhy.toml`: what is expected of a project's commands, for everybody who runs them there.
 
-baseline = "io-baseline.json"             # beside this file
+baseline = "io-baseline.json"             # next to this file
 expect = ["cause sync-storm < 20 %"]      # of every command
 
 [[command]]
@@ -36,7 +36,7 @@ class Budget(Struct, frozen=True):
     expected: tuple[Expectation, ...]
 
     def fits(self, typed: str) -> bool:
-        """Whether it is for what was typed: a blank and a star at the end stand for any further words, or none."""
+        """Whether it is for what was typed: a blank and a star at the end mean any further words, or none."""
         return fnmatchcase(typed, self.pattern) or (
             self.pattern.endswith(" *") and fnmatchcase(typed, self.pattern.removesuffix(" *"))
         )
@@ -102,7 +102,7 @@ def read_project(path: Path) -> Project:
     except UnicodeDecodeError:
         raise Problem(f"{path}: is not UTF-8 text") from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise Problem(f"{path}: is no TOML: {error}") from None
+        raise Problem(f"{path}: is not TOML: {error}") from None
     return _Reader(path, text).project(made)
 
 
@@ -144,7 +144,7 @@ class _Reader(Struct, frozen=True):
             return None
         # The file is found by itself, perhaps in a folder of others: it names no file elsewhere.
         if not isinstance(name, str) or not name or Path(name).is_absolute() or ".." in name:
-            raise self._problem("baseline", f"give the name of a file beside {NAME}, or below it")
+            raise self._problem("baseline", f"give the name of a file next to {NAME}, or below it")
         return self.path.parent / name
 
     def _problem(self, key: str, what: str) -> Problem:

@@ -13,7 +13,7 @@ from iowhy.undo import Undo
 
 
 class Availability(Struct, frozen=True):
-    """A lever: what it does, what it needs, the levels it takes by itself, or why it cannot act (`refusal`)."""
+    """A lever: what it does, what it needs, the levels it takes by default, or why it cannot act (`refusal`)."""
 
     name: str
     relieves: bool

@@ -57,7 +57,7 @@ def available_bytes() -> int:
 def files_of(setting: Setting, copy: Path | None = None) -> list[Path]:
     """What is warmed or dropped: the files below the work directory or its copy, and those that the command is known to use.
 
-    Of the root or a home directory only the latter, where there are any.
+    Of the root or a home directory only the latter, if there are any.
     """
     if copy is not None:
         return files_below(copy)

@@ -9,7 +9,7 @@ from iowhy.experiments.result import Result
 
 
 class Ran(Struct, frozen=True):
-    """A trial that counts: what its lever reached, and the CPUs that others used meanwhile (None: not known)."""
+    """A trial that counts: what its lever reached, and the CPUs that others used then (None: not known)."""
 
     condition: str
     factor: float | None

@@ -46,7 +46,7 @@ class Place(Struct, frozen=True):
 class Ended(Struct, frozen=True):
     """How one command ended; times in seconds, ``status`` as a shell gives it, None if timed out.
 
-    ``peak_rss_bytes`` is None where it is below what this process, which it was forked from, had.
+    ``peak_rss_bytes`` is None if it is below what this process, which it was forked from, had.
     """
 
     wall_s: float
@@ -72,7 +72,7 @@ def shown(command: Sequence[str]) -> str:
 
 
 class _Pipes(Struct):
-    """Between a command and its maker: `ready` tells that it is set up, `gate` lets it begin."""
+    """Between a command and its maker: `ready` says that it is set up, `gate` lets it begin."""
 
     ready_read: int
     ready_write: int
@@ -107,7 +107,7 @@ def run(
 ) -> Ended:
     """Runs a command to its end and kills whatever it left running.
 
-    ``watch`` is called every few milliseconds meanwhile. With ``leave_children`` that waits until the undo's end (a --setup may start a server). Raises
+    ``watch`` is called every few milliseconds until then. With ``leave_children`` that waits until the undo's end (a --setup may start a server). Raises
     Problem when it cannot be started. After ``timeout_s`` it is killed, with ``status`` None.
     """
     argv = words(command)

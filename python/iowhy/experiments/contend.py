@@ -1,4 +1,4 @@
-"""A background writer at a given rate. A program of its own: run as a file, without this package.
+"""A background writer at a given rate. its own program: run as a file, without this package.
 
     contend.py FILE SIZE_BYTES BYTES_PER_S PARENT_PID
 

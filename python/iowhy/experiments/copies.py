@@ -28,7 +28,7 @@ def refusal(setting: Setting, parent: Path, free_share: float = 0.8) -> str | No
     if is_everything(setting.directory):
         return (
             f"copies the work directory, and {setting.directory} is too much: name a smaller one, in which "
-            "the data lie, with --data-directory"
+            "the data are, with --data-directory"
         )
     if os.geteuid() != 0 and setting.runs_in not in (None, setting.directory):
         return f"needs root to put a copy instead of {setting.directory}, where it does not run"
@@ -44,9 +44,9 @@ def refusal(setting: Setting, parent: Path, free_share: float = 0.8) -> str | No
 
 
 def sibling(setting: Setting) -> Path | None:
-    """Where a copy lies on the same filesystem as the work directory; None if nowhere.
+    """Where a copy is on the same filesystem as the work directory; None if nowhere.
 
-    Beside it; inside of it (hidden, and not copied itself) where it is the root of its filesystem.
+    Next to it; inside of it (hidden, and not copied itself) if it is the root of its filesystem.
     """
     for parent in (setting.directory.parent, setting.directory):
         same = parent.stat().st_dev == setting.directory.stat().st_dev
@@ -96,7 +96,7 @@ def _copy(setting: Setting, entries: list[str], place: Path) -> None:
 
 
 def pieces(directory: Path) -> int | None:
-    """Extents of all files below a directory; None on a filesystem that does not tell."""
+    """Extents of all files below a directory; None on a filesystem that does not say."""
     total = 0
     for path in files_below(directory):
         try:
@@ -110,7 +110,7 @@ def pieces(directory: Path) -> int | None:
 
 
 def rewrite(path: Path) -> None:
-    """Writes a file anew, in order, into blocks allocated before: as contiguous as space allows."""
+    """Writes a file again, in order, into blocks allocated before: as contiguous as space allows."""
     found = path.stat()
     if found.st_size == 0:
         return

@@ -72,7 +72,7 @@ class Mount(Struct, frozen=True):
 
 
 def mount_of(path: Path) -> Mount | None:
-    """The mount that ``path`` lies on."""
+    """The mount that ``path`` is on."""
     real = os.path.realpath(path)
     best: Mount | None = None
     for line in Path("/proc/self/mountinfo").read_text(errors="surrogateescape").splitlines():
@@ -88,7 +88,7 @@ def mount_of(path: Path) -> Mount | None:
 
 
 def mount_source(path: Path) -> str | None:
-    """What is mounted where ``path`` lies, e.g. /dev/vda1."""
+    """What is mounted where ``path`` is, e.g. /dev/vda1."""
     found = mount_of(path)
     return None if found is None else found.source
 

@@ -85,7 +85,7 @@ def mann_whitney_p(a: Floats, b: Floats) -> float:
 
 def permutation_p(a: Floats, b: Floats, random: np.random.Generator, most: int = 9999) -> float:
     """Two-sided p value of mean(a) - mean(b), from all ways to share their values out, or from ``most`` random ones
-    where there are more; the one seen then counts as one of them (Phipson and Smyth 2010)."""
+    if there are more; the one seen then counts as one of them (Phipson and Smyth 2010)."""
     m, n = len(a), len(b)
     both = np.concatenate((a, b))
     seen = float(a.mean() - b.mean())

@@ -1,4 +1,4 @@
-"""How many pieces a file lies in."""
+"""How many pieces a file is in."""
 
 import fcntl
 import struct
@@ -9,7 +9,7 @@ _FS_IOC_FIEMAP = 0xC020660B  # include/uapi/linux/fs.h
 def extent_count(handle: int) -> int:
     """Extents of an open file (FIEMAP of Documentation/filesystems/fiemap.rst, with no room for them).
 
-    Raises OSError on a filesystem that does not tell.
+    Raises OSError on a filesystem that does not say.
     """
     request = bytearray(struct.pack("=QQIIII", 0, (1 << 64) - 1, 0, 0, 0, 0))
     fcntl.ioctl(handle, _FS_IOC_FIEMAP, request)

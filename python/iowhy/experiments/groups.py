@@ -162,7 +162,7 @@ def _refusal_v2(controller: str, place: Path) -> str | None:
     # The root of the hierarchy alone has no type, and may hold processes beside groups.
     kind = " ".join(_words(place / "cgroup.type")) or "root"
     if kind not in ("root", "domain"):
-        return f"{place} is `{kind}`: processes of their own cannot be limited below it"
+        return f"{place} is `{kind}`: their own processes cannot be limited below it"
     control = place / "cgroup.subtree_control"
     needed = [place, place / "cgroup.procs"]
     if controller not in _words(control):
@@ -177,7 +177,7 @@ def _refusal_v2(controller: str, place: Path) -> str | None:
 def make(
     controller: str, purpose: str, undo: Undo, root: Path | None = None, own: str | None = None
 ) -> Group:
-    """Makes a group with ``controller``; it goes with the undo. Raises Problem with the reason."""
+    """Makes a group with ``controller``; the undo removes it. Raises Problem with the reason."""
     place = find(controller, root, own)
     if isinstance(place, str):
         raise Problem(place)

@@ -64,7 +64,7 @@ def advice(made: Sequence[str]) -> str:
 
 
 def _paths(command: Sequence[str]) -> Iterator[str]:
-    """The words of a command that may name a file: also what stands behind `of=` or `--output=`."""
+    """The words of a command that may name a file: also what is behind `of=` or `--output=`."""
     for word in words(command)[1:]:
         path = word.partition("=")[2] if word.startswith("-") or "=" in word else word
         if path and "\0" not in path:

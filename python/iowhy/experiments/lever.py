@@ -27,7 +27,7 @@ class Level(Struct, frozen=True):
 
     ``label`` names it in tables, ``key`` is what the lever itself reads, and ``factor`` is the share of
     the resource that is left (0.5: half of it); None where the resource has no amount, as with a
-    relieving lever. ``phrase`` is how the answer's sentence names it; ``takes`` tells a level without
+    relieving lever. ``phrase`` is how the answer's sentence names it; ``takes`` is for a level without
     an amount that takes something away (a cold cache) from one that gives.
     """
 
@@ -51,8 +51,8 @@ class Effect(Struct):
 
     ``in_child`` is done in the measured command alone, ``everywhere`` in --prepare and --conclude too
     (a copy of the work directory must be seen by all of them). ``files_at`` is where the copied files
-    lie for everybody else; ``cache`` overrides the cache state.
-    ``after`` is called with the command's wall time in seconds when it has ended and tells what was
+    are for everybody else; ``cache`` overrides the cache state.
+    ``after`` is called with the command's wall time in seconds when it has ended and says what was
     reached, by name; the name ``factor`` replaces the level's. It raises Problem when the lever was
     not held for the whole trial.
     """
@@ -70,7 +70,7 @@ class Effect(Struct):
 class Lever(Struct, frozen=True):
     """Changes one resource of the command for one trial, and always puts it back.
 
-    ``relieves`` tells a lever that gives from one that takes; ``unsafe`` one that needs
+    ``relieves`` distinguishes a lever that gives from one that takes; ``unsafe`` one that needs
     --allow-unsafe; ``explicit`` one that is never taken unless named. ``resource`` is the word used
     in the answer, ``bound`` the one before "-bound". ``cost`` orders levers, cheapest first.
     ``only`` is the level of one that has no other.

@@ -17,7 +17,7 @@ MATERIAL = float(np.log(1.05))
 """An effect that is certainly below 5 % at the deepest level would not be worth acting on."""
 
 BOUND_SENSITIVITY = 0.5
-"""From here on most of the time goes with the resource: halving it costs at least 41 %."""
+"""From here on most of the time follows the resource: halving it costs at least 41 %."""
 
 BOUND_SAVED = 0.3
 """The share of the time that a relieving lever must save for the command to be bound by it."""
@@ -74,7 +74,7 @@ class Answer(Struct, frozen=True):
 
     @property
     def strength(self) -> float:
-        """For ordering: the share of the time that goes with this lever, about 0 to 1."""
+        """For ordering: the share of the time that follows this lever, about 0 to 1."""
         if self.sensitivity is not None:
             return self.sensitivity.value
         return 0.0 if self.share is None else self.share.value

@@ -1,4 +1,4 @@
-"""An experiment that was saved (`--export-json`, or beside a recording), read again with care: it may come from anybody."""
+"""An experiment that was saved (`--export-json`, or next to a recording), read again with care: it may come from anybody."""
 
 import json
 import math
@@ -44,7 +44,7 @@ class Saved(Struct, frozen=True):
 
 
 def read_saved(path: Path) -> Saved:
-    """Raises Problem for what is no result of `iowhy experiment`."""
+    """Raises Problem for what is not a result of `iowhy experiment`."""
     try:
         loaded = json.loads(read_plain(path, EXPERIMENT_MAX_BYTES))
         return _saved(loaded["iowhy"])

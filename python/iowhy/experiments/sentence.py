@@ -77,7 +77,7 @@ def times(slower: Interval) -> str:
 
 
 def _between(low: float, high: float) -> str:
-    """The interval; nothing where there is none."""
+    """The interval; nothing if there is none."""
     return "" if math.isnan(low) else f" ({plain(low)} to {plain(high)})"
 
 

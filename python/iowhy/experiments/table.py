@@ -1,7 +1,7 @@
 """Experiments done elsewhere: a CSV table of conditions and what was measured, judged like our own.
 
 Columns: ``lever`` (a lever's name, or ``baseline``), ``level`` (any text), ``factor`` (the share of the
-resource that is left, empty where it has no amount) and ``value``. Lines that begin with ``#`` are
+resource that is left, empty if it has no amount) and ``value``. Lines that begin with ``#`` are
 comments; ``# metric: NAME``, ``# unit: UNIT`` and ``# better: higher|lower`` describe the values, and
 ``# command: TEXT`` what was run. One value per condition gives sensitivities without intervals; more
 (one line each, in the order they were run) give intervals too.

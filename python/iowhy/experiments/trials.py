@@ -32,7 +32,7 @@ _LEAST_BYTES = 4e6
 
 
 class Watch(Struct):
-    """Tells a disturbed trial: one with clearly more load of others than the quietest of its kind.
+    """Recognises a disturbed trial: one with clearly more load of others than the quietest of its kind.
 
     ``cpus`` more CPUs in use, or ``disk_bytes_per_s`` more disk traffic (and twice as much).
     """

@@ -2,7 +2,7 @@
 
 The form is that of Google's "Trace Event Format": complete events (X), instants (i), counters (C), flows (s, t, f) and
 names of processes and threads (M); times are microseconds with a fraction, so that no nanosecond is lost. A track is a
-pair of process and thread there: what is no thread (devices, journals, findings) gets numbers that no process of Linux
+pair of process and thread there: what is not a thread (devices, journals, findings) gets numbers that no process of Linux
 has (pid_max is at most 2^22).
 """
 
@@ -26,14 +26,14 @@ class ChromeTrace(Trace):
     """As Trace, written as JSON: an object with `traceEvents`, one event a line."""
 
     _places: dict[int, str] = field(default_factory=dict)
-    """By number of a track: its process and thread, as they stand in each of its events."""
+    """By number of a track: its process and thread, as they are in each of its events."""
     _pids: dict[int, int] = field(default_factory=dict)
     _named: list[str] = field(default_factory=lambda: [""])
     _begun: int = 0
     """Flows are numbered as they begin: those up to this one have."""
 
     def begin(self, monotonic_ns: int | None, wall_ns: int | None) -> None:
-        """The head; times are CLOCK_MONOTONIC, an instant of which stands beside them where it is known."""
+        """The head; times are CLOCK_MONOTONIC, an instant of which is next to them if it is known."""
         other = {"clock": "CLOCK_MONOTONIC", "monotonic_ns": monotonic_ns, "wall_ns": wall_ns}
         head = f'{{"displayTimeUnit":"ns","otherData":{json_text(other)},"traceEvents":[\n'
         self.out.write(head.encode())
@@ -46,7 +46,7 @@ class ChromeTrace(Trace):
         parent: int = 0,
         more: bytes = b"",  # noqa: ARG002
     ) -> int:
-        """The number of a track: a row of the process of its parent, or a process of its own."""
+        """The number of a track: a row of the process of its parent, or its own process."""
         known = self._tracks.get(key)
         if known is None:
             known = self._tracks[key] = len(self._tracks) + 1
@@ -62,7 +62,7 @@ class ChromeTrace(Trace):
         return self._real(("process", pid), pid, pid, "process_name", name)
 
     def thread(self, pid: int, tid: int, name: str) -> int:
-        """The track of a thread, which stands below its process."""
+        """The track of a thread, which is below its process."""
         return self._real(("thread", pid, tid), pid, tid, "thread_name", name)
 
     def _real(self, key: Hashable, pid: int, tid: int, kind: str, name: str) -> int:
@@ -109,7 +109,7 @@ class ChromeTrace(Trace):
                 self._flow(events, begins, flows, ending)
 
     def _flow(self, events: Events, begins: list[str], flows: Numbers, ending: bool) -> None:
-        """Arrows: the end of one stands at the slice that surrounds its moment (`bp` e)."""
+        """Arrows: the end of one is at the slice that surrounds its moment (`bp` e)."""
         at = np.flatnonzero(flows)
         lines = []
         for place, track, number in zip(
@@ -140,7 +140,7 @@ class ChromeTrace(Trace):
         self.out.write(b"\n]}\n")
 
     def _notes_of(self, events: Events) -> list[str]:
-        """What stands beside each event, as the members of an object."""
+        """What is next to each event, as the members of an object."""
         parts = [""] * len(events.begins)
         for note in events.notes:
             for at, text in self._told(note):

@@ -271,7 +271,7 @@ def _filesystem_track(trace: Trace, told: Sequence[object], lane: int) -> int:
 
 
 def _findings(trace: Trace, recording: Recording, findings: Sequence[Finding]) -> None:
-    """Each over the whole time, on a track of its own."""
+    """Each over the whole time, on its own track."""
     command = recording.manifest.command
     if command.start_ns is None or command.end_ns is None or not findings:
         return

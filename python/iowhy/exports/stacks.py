@@ -63,7 +63,7 @@ FROM budget_pieces ORDER BY class, syscall, reason"""
 
 
 class Stack(Struct, frozen=True):
-    """A stack, outermost frame first, and the time that it stands for."""
+    """A stack, outermost frame first, and the time that it represents."""
 
     frames: tuple[str, ...]
     weight_ns: int

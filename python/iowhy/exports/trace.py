@@ -1,7 +1,7 @@
 """A trace file of Perfetto's: tracks, texts that are written once, and packets by the batch.
 
 Numbers of fields are those of protos/perfetto/trace (trace_packet.proto, track_event/*.proto, interned_data.proto) of
-Perfetto 59. Packets lie deflated in packets (`compressed_packets`), which its trace processor and UI read as they are.
+Perfetto 59. Packets are deflated in packets (`compressed_packets`), which its trace processor and UI read as they are.
 """
 
 import zlib
@@ -25,7 +25,7 @@ _LEVEL = 3  # of zlib: a third of its usual time, for a tenth more bytes
 
 
 class Note(Struct, frozen=True):
-    """What stands beside events: numbers, or numbers of texts; `there` where it is known."""
+    """What is next to events: numbers, or numbers of texts; `there` if it is known."""
 
     name: str
     values: Numbers
@@ -36,7 +36,7 @@ class Note(Struct, frozen=True):
 class Events(Struct, frozen=True):
     """Events by their tracks, begins and names (numbers of texts); without ends they are instants.
 
-    Slices of one track must not overlap. A flow leads on from an event (`flows`) or ends there (`ending`), where it is not 0.
+    Slices of one track must not overlap. A flow leads on from an event (`flows`) or ends there (`ending`), if it is not 0.
     """
 
     tracks: Numbers
@@ -59,7 +59,7 @@ class Trace(Struct):
     _tracks: dict[Hashable, int] = field(default_factory=dict)
 
     def begin(self, monotonic_ns: int | None, wall_ns: int | None) -> None:
-        """What the times mean: CLOCK_MONOTONIC, and one instant of it on the wall clock where that is known."""
+        """What the times mean: CLOCK_MONOTONIC, and one instant of it on the wall clock if that is known."""
         defaults = wire.data(59, wire.number(58, _MONOTONIC))
         self._packet(wire.number(87, 1) + wire.number(13, _CLEARED) + defaults)
         if monotonic_ns is None or wall_ns is None or min(monotonic_ns, wall_ns) < 0:
@@ -84,7 +84,7 @@ class Trace(Struct):
         return self.track(("process", pid), "", more=wire.data(3, told))
 
     def thread(self, pid: int, tid: int, name: str) -> int:
-        """The track of a thread, which stands below its process."""
+        """The track of a thread, which is below its process."""
         told = wire.number(1, _id(pid)) + wire.number(2, _id(tid)) + wire.data(5, name)
         return self.track(("thread", pid, tid), "", more=wire.data(4, told))
 
@@ -101,13 +101,13 @@ class Trace(Struct):
         return self._column(_NAMES, column)[0]
 
     def number_note(self, name: str, column: Any) -> Note:
-        """A column of whole numbers beside events."""
+        """A column of whole numbers next to events."""
         there = known(column)
         values = np.asarray(filled(column)).astype(np.int64).view(np.uint64)
         return Note(name, values, there)
 
     def text_note(self, name: str, column: Any) -> Note:
-        """A column of texts beside events."""
+        """A column of texts next to events."""
         values, there = self._column(_TEXTS, column)
         return Note(name, values, there, text=True)
 
@@ -158,7 +158,7 @@ class Trace(Struct):
         self._add(whole.encoded())
 
     def _column(self, kind: int, column: Any) -> tuple[Numbers, Mask]:
-        """The numbers of texts, 0 where there is none."""
+        """The numbers of texts, 0 if there is none."""
         texts = filled(column, None).tolist()
         numbers = {
             text: 0 if text is None else self._text(kind, text) for text in dict.fromkeys(texts)

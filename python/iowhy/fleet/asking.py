@@ -119,7 +119,7 @@ def _asked(question: Question) -> tuple[FleetReport | Report, dict[str, Asked]]:
 def _answer(
     found: FleetReport | Report, question: Question, gathering: Gathering, paths: Sequence[Path]
 ) -> tuple[str, Tables]:
-    """The last query, and the tables that it reads beside those that were gathered."""
+    """The last query, and the tables that it reads next to those that were gathered."""
     if not isinstance(found, FleetReport):
         return by_recording("found"), {}
     tables: Tables = {}
@@ -144,10 +144,10 @@ def _moment(text: str) -> str:
 
 
 def _middle(members: Sequence[Mapping[str, object]]) -> str:
-    """Halfway between the first and the last recording. Raises Problem where there are no two times."""
+    """Halfway between the first and the last recording. Raises Problem if there are no two times."""
     known = sorted({str(one["started"]) for one in members if one["started"] is not None})
     if len(known) < 2:
-        raise Problem("no two recordings tell when they began: nothing is before or after")
+        raise Problem("no two recordings say when they began: nothing is before or after")
     first, last = (datetime.fromisoformat(one) for one in (known[0], known[-1]))
     return utc_text(first + (last - first) / 2)
 

@@ -8,7 +8,7 @@ from iowhy.users import is_own
 
 
 def cache_folder() -> Path | None:
-    """The user's own directory for what can be made again; None where there is none to trust."""
+    """The user's own directory for what can be made again; None if there is none to trust."""
     given, home = (Path(os.environ.get(name, "")) for name in ("XDG_CACHE_HOME", "HOME"))
     folder = (given if given.is_absolute() else home / ".cache") / "iowhy"
     if not folder.is_absolute():

@@ -1,6 +1,6 @@
 """The reports that only many recordings can give: one SQL file each in `reports/`, over what is gathered of each recording.
 
-The header is that of a report (reports/report.py), with `-- reads: NAME …`: which tables of the fleet it reads beside
+The header is that of a report (reports/report.py), with `-- reads: NAME …`: which tables of the fleet it reads next to
 `recordings`. These are `verdicts` and `findings` (verdicts.py), and one SQL file each in `facts/`: a query over one recording, of
 which the fleet's table has the rows of all, each with the number of its recording (`fleet_no`).
 """
@@ -21,7 +21,7 @@ ROLLOUT = "rollout"
 
 
 class FleetReport(Struct, frozen=True):
-    """A report over tables of the fleet: `reads` are those beside `recordings`."""
+    """A report over tables of the fleet: `reads` are those next to `recordings`."""
 
     report: Report
     reads: tuple[str, ...]

@@ -51,7 +51,7 @@ class Asked(Struct, frozen=True):
 
 
 class Gathering:
-    """Rows of several SQL texts, gathered in one pass over the recordings; `parts` are where they lie."""
+    """Rows of several SQL texts, gathered in one pass over the recordings; `parts` are where they are."""
 
     most_together, most_rows = MOST_TOGETHER, MOST_ROWS_TOGETHER
     #: Whether rows are read here, and not where they are stored.
@@ -118,7 +118,7 @@ class Gathering:
         lies: Mapping[str, TableFiles],
         part: Path,
     ) -> None:
-        """Writes the rows of some recordings of which names stand for the same into a new part."""
+        """Writes the rows of some recordings of which names mean the same into a new part."""
         sql = statement_for(asked, group).sql("duckdb")
         every = [file for one in lies.values() for file in one.files()]
         # What may be read may be written: nothing but this writes there.
@@ -154,7 +154,7 @@ class Gathering:
 
 
 def statement_for(asked: Asked, group: list[Found]) -> "exp.Expression":
-    """The statement over recordings of which names stand for the same."""
+    """The statement over recordings of which names mean the same."""
     _, facts, chosen = group[0]
     return statement_of(asked.sql, asked.where, chosen.facts(facts), FleetSelection(chosen))
 

@@ -1,4 +1,4 @@
-"""Judges recordings one after the other, in a process of its own: `python -m iowhy.fleet.judging`.
+"""Judges recordings one after the other, in its own process: `python -m iowhy.fleet.judging`.
 
 Each line of stdin is a path, as JSON; each line of stdout is what became of it. Who started it can end it when a recording
 takes too long, and loses no other.

@@ -33,7 +33,7 @@ class Member(Struct, frozen=True):
     path: Path
     recording: Recording
     entry: Entry | None = None
-    """Where it stands in a pack of many; `recording` has no files then."""
+    """Its place in a pack of many; `recording` has no files then."""
     outline: bool = False
     """Of an object store, and of its files of rows only the footers are here."""
 
@@ -91,7 +91,7 @@ class Member(Struct, frozen=True):
 
     @property
     def host(self) -> str | None:
-        """The machine's name; of a paste that tells none, the one in its path."""
+        """The machine's name; of a paste that says none, the one in its path."""
         named = self.recording.manifest.host.name
         if named is not None:
             return named
@@ -116,7 +116,7 @@ class Member(Struct, frozen=True):
         return utc_text(moment)
 
     def columns(self) -> Mapping[str, object]:
-        """What tells it from others, as the row of `recordings`."""
+        """What distinguishes it from others, as the row of `recordings`."""
         manifest = self.recording.manifest
         return {
             "fleet_no": self.number,
@@ -170,7 +170,7 @@ def opened(
 ) -> Iterator[list[Member]]:
     """The recordings some at a time, in order; what was unpacked for them goes when the next ones are asked for.
 
-    With `outline` of those of object stores only what tells of their rows is copied.
+    With `outline` of those of object stores only what describes their rows is copied.
     """
     for at in range(0, len(paths), most):
         some = paths[at : at + most]
@@ -242,7 +242,7 @@ def _opened(
 def by_facts(
     members: Iterable[tuple[Member, RecordedFacts]], names: Sequence[str]
 ) -> list[list[tuple[Member, RecordedFacts]]]:
-    """The members in groups of which these names stand for the same tables and relations."""
+    """The members in groups of which these names mean the same tables and relations."""
     from iowhy.relations.relation import chosen
 
     groups: dict[tuple[object, ...], list[tuple[Member, RecordedFacts]]] = {}

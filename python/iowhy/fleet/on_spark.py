@@ -1,7 +1,7 @@
 """A report of a fleet on Spark: the same lifted statements, put into its SQL by sqlglot; only the answer comes here.
 
-Spark reads the recordings' files itself, so they lie where its workers see them under the same paths. Recordings are opened here for
-what their manifests and footers tell: which can be read, and how relations are computed of them. What is kept between
+Spark reads the recordings' files itself, so they are where its workers see them under the same paths. Recordings are opened here for
+what their manifests and footers say: which can be read, and how relations are computed of them. What is kept between
 statements are tables of the session's current schema, dropped afterwards.
 """
 
@@ -99,7 +99,7 @@ def _say_it_once() -> None:
 
 
 def _must_answer(url: str) -> None:
-    """Raises Problem where nobody listens: the client itself would try for ten minutes."""
+    """Raises Problem if nobody listens: the client itself would try for ten minutes."""
     found = urlsplit(url.partition(";")[0])
     try:
         at = (found.hostname or "", found.port or CONNECT_PORT)
@@ -153,7 +153,7 @@ class SparkGathering(Gathering):
         lies: Mapping[str, TableFiles],
         part: Path,
     ) -> None:
-        """Makes a table of the rows of some recordings of which names stand for the same."""
+        """Makes a table of the rows of some recordings of which names mean the same."""
         tree = statement_for(asked, group)
         rows = [row_of(member.number, facts, chosen) for member, facts, chosen in group]
         self._view(RECORDINGS, _rows(*_selected(rows)))

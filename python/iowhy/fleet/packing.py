@@ -1,4 +1,4 @@
-"""Puts the recordings of each day and host together (recording/day_packs.py says how they lie then).
+"""Puts the recordings of each day and host together (recording/day_packs.py says how they are then).
 
 A pack grows: what is new is put behind what it holds, in files of its own folder, and the index that names that folder takes
 the place of the old one when all of it is on the disk. Until then the pack is what it was, so that a call that is killed at any moment
@@ -74,7 +74,7 @@ def pack_fleet(
 ) -> Iterator[Packed]:
     """Packs the recordings into packs below `to`, day by day and host by host; what cannot be read is left out.
 
-    With their verdicts, where these are known; with `judge` they are made where they are not, also of what is packed already.
+    With their verdicts, where these are known; with `judge` they are made if they are not, also of what is packed already.
     Without `keep_secrets` the secrets in command lines are masked in what is new. Raises Problem where it cannot write, or where another call packs into the same folder.
     """
     passed_on = str if keep_secrets else _masked

@@ -293,7 +293,7 @@ class _Lifting:
         return any(True for one in self.select.expressions for _ in aggregates(one))
 
     def _grouped(self, node: exp.Expression) -> bool:
-        """Whether a part lies in a column that is grouped by its number."""
+        """Whether a part is in a column that is grouped by its number."""
         group = self.select.args.get("group")
         numbers = (
             {one.name for one in group.expressions if isinstance(one, exp.Literal)}

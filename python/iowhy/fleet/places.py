@@ -1,4 +1,4 @@
-"""Where recordings lie: folders, patterns, trees of `date=…/host=…`, single recordings and packed ones."""
+"""Where recordings are: folders, patterns, trees of `date=…/host=…`, single recordings and packed ones."""
 
 import glob
 import os
@@ -147,5 +147,5 @@ def _why_none(word: str) -> str:
     if any(sign in word for sign in "*?[") and not Path(word).exists():
         return "nothing has such a name"
     if Path(word).is_dir():
-        return "no recording lies below it"
+        return "no recording is below it"
     return "no such recording or folder"

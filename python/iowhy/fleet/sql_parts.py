@@ -25,7 +25,7 @@ def of_nothing(one: exp.Expression) -> exp.Expression:
 
 
 def outermost(part: exp.Expression) -> list[exp.Expression]:
-    """IN, EXISTS and scalar subqueries of a part that lie in no other one."""
+    """IN, EXISTS and scalar subqueries of a part that are in no other one."""
     found: list[exp.Expression] = []
 
     def look(node: exp.Expression) -> None:

@@ -26,7 +26,7 @@ except ModuleNotFoundError as missing:
 
 
 class FleetSelection:
-    """What filters leave of each recording: `chosen` is that of one, whose times stand for those of all."""
+    """What filters leave of each recording: `chosen` is that of one, whose times count for those of all."""
 
     def __init__(self, chosen: Selection) -> None:
         self.timed = chosen.since_ns is not None or chosen.until_ns is not None
@@ -52,7 +52,7 @@ class FleetSelection:
 def statement_of(
     sql: str, where: str, facts: RecordedFacts, selection: FleetSelection
 ) -> exp.Expression:
-    """The query over all recordings of which names stand for the same as for `facts`, the key in front.
+    """The query over all recordings of which names mean the same as for `facts`, the key in front.
 
     Raises Problem for SQL that cannot be asked of many recordings at once.
     """
@@ -82,7 +82,7 @@ def row_of(number: int, facts: RecordedFacts, chosen: Selection) -> str:
 
 @cache
 def needed(sql: str, filtered: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The tables whose rows a report may read or count, and of which names it depends on a recording what stands under them."""
+    """The tables whose rows a report may read or count, and of which names it depends on a recording what is under them."""
     names: set[str] = set()
     waiting = set(named_in(sql))
     while waiting:

@@ -1,6 +1,6 @@
-"""Where the rows of many recordings lie, and the tables that DuckDB makes of them: the key in front, whatever columns files have.
+"""Where the rows of many recordings are, and the tables that DuckDB makes of them: the key in front, whatever columns files have.
 
-A recording has files of its own, or stands in a pack with others, whose files say of which recording a row is.
+A recording has its own files, or is in a pack with others, whose files say of which recording a row is.
 """
 
 from collections.abc import Collection, Mapping, Sequence

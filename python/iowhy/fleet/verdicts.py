@@ -1,7 +1,7 @@
 """The verdicts of many recordings: each is judged once, by worker processes, and kept in the user's cache.
 
 A verdict is found again by what its recording and the definitions are (definitions.py); whatever of these differs, it is
-judged anew. They lie in one SQLite file, `$XDG_CACHE_HOME/iowhy/verdicts.sqlite`: a write is whole or not at all, several
+judged again. They are in one SQLite file, `$XDG_CACHE_HOME/iowhy/verdicts.sqlite`: a write is whole or not at all, several
 calls may write, and a fleet that was judged halfway goes on where it was.
 
 `iowhy fleet pack` puts those that are known into the index of a pack, with the definitions by which they were made: of the same definitions they are
@@ -101,7 +101,7 @@ def to_carry(paths: Sequence[Path], judge: bool) -> dict[Path, str]:
 
 
 def carried(entry: Entry) -> Verdict | None:
-    """What a pack has as the verdict of a recording; None where there is none of these definitions."""
+    """What a pack has as the verdict of a recording; None if it has none by these definitions."""
     if entry.verdict is None:
         return None
     try:
@@ -159,7 +159,7 @@ def _kept(store: sqlite3.Connection | None, keys: Sequence[str]) -> dict[str | N
 
 
 def keep(store: sqlite3.Connection | None, key: str | None, verdict: Verdict) -> None:
-    """Puts a verdict where it is found again by its key."""
+    """Stores a verdict under its key."""
     if store is None or key is None:
         return
     with suppress(sqlite3.Error):
@@ -197,7 +197,7 @@ def _work(
     stop: threading.Event,
     workers: int,
 ) -> None:
-    """Has one process judge what waits; one that dies is started anew."""
+    """Has one process judge what waits; one that dies is started again."""
     process: subprocess.Popen[str] | None = None
     try:
         while not stop.is_set():

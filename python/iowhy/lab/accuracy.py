@@ -23,7 +23,7 @@ _COLUMNS = """\
 | column | is |
 |---|---|
 | claims | the share of the broken run's time that the first finding is about |
-| to gain | the share that its first fix could save at most, as it says |
+| could save | the share that its first fix could save at most, as it says |
 | saves | the share that the lab's fix saved |
 | remedy | which of the finding's printed remedies that fix is |
 | CPUs of others | what other programs used during the broken run; on a busy machine `cpu-saturated` is often the truth |
@@ -40,7 +40,7 @@ def page(runs: Sequence[Mapping[str, Any]]) -> str:
     if done:
         parts.append(_by_filesystem(done))
     parts.append(
-        "| scenario | filesystem, device | seed, scale | expected | found | claims | to gain | saves | remedy | fixed "
+        "| scenario | filesystem, device | seed, scale | expected | found | claims | could save | saves | remedy | fixed "
         "| CPUs of others | |\n|---|---|---|---|---|--:|--:|--:|--:|---|--:|---|"
     )
     for one in rows:
@@ -53,7 +53,7 @@ def page(runs: Sequence[Mapping[str, Any]]) -> str:
         parts.append(
             f"| {one['name']} | {one['fs']}, {one['device']} | {one['seed']}, {one['scale']:g} "
             f"| {one['expected']} | {one['found'] or '–'} | {_percent(one['share'])} "
-            f"| {_percent(one.get('to_gain'))} | {_percent(one['gain'])} | {_remedy(one)} | {fixed} | {others} "
+            f"| {_percent(one.get('could_save'))} | {_percent(one['gain'])} | {_remedy(one)} | {fixed} | {others} "
             f"| {_verdict(one)} |"
         )
     counts: Counter[tuple[str, str, bool]] = Counter()
@@ -74,9 +74,9 @@ def _percent(share: float | None) -> str:
 def _gains(rows: Sequence[Mapping[str, Any]]) -> str:
     """How near what could be gained was to what the fix saved, over all rows that have both."""
     apart = [
-        abs(one["to_gain"] - one["gain"])
+        abs(one["could_save"] - one["gain"])
         for one in rows
-        if one.get("to_gain") is not None and one["gain"] is not None
+        if one.get("could_save") is not None and one["gain"] is not None
     ]
     near = [sum(gap < limit for gap in apart) for limit in (0.2, 0.1)]
     return (
@@ -99,9 +99,9 @@ def _by_filesystem(rows: Sequence[Mapping[str, Any]]) -> str:
         mine = [one for one in rows if one["fs"] == fs]
         right = sum(one["found"] in one["accepted"] for one in mine)
         apart = [
-            abs(one["to_gain"] - one["gain"])
+            abs(one["could_save"] - one["gain"])
             for one in mine
-            if one.get("to_gain") is not None and one["gain"] is not None
+            if one.get("could_save") is not None and one["gain"] is not None
         ]
         within = [_of(sum(gap < limit for gap in apart), len(apart)) for limit in (0.2, 0.1)]
         wrong = sum(_claims_on_healthy(one) for one in mine)

@@ -1,4 +1,4 @@
-"""Ageing: a filesystem whose free space lies scattered, as after years of use."""
+"""Ageing: a filesystem whose free space is scattered, as after years of use."""
 
 import ctypes
 import mmap
@@ -86,7 +86,7 @@ def comb(
 
 
 def _write_pages(path: Path, size: int, numbers: random.Random) -> None:
-    """Writes a file past the page cache page by page, so that each is an extent of its own."""
+    """Writes a file past the page cache page by page, so that each is its own extent."""
     page = mmap.mmap(-1, _PAGE)
     page[:] = numbers.randbytes(_PAGE)
     handle = os.open(path, os.O_WRONLY | os.O_DIRECT)

@@ -71,7 +71,7 @@ class Disk(Struct, frozen=True):
 
     @contextmanager
     def _serving(self) -> Iterator[None]:
-        """Asks the program that emulates the disk: one that was killed is no file that is missing."""
+        """Asks the program that emulates the disk: one that was killed is not a missing file."""
         try:
             yield
         except OSError as error:

@@ -16,9 +16,8 @@ from iowhy.lab.stage import Stage
 class Plan(Struct, frozen=True):
     """What to record once the stage is prepared.
 
-    Just before, `cold` drops what is cached of the scratch filesystems; where it is False all that is in them is read, and where
-    it is None they stay as they were prepared. `printed` reads figures from
-    what the command printed; without it the last line is read as JSON if it is an object.
+    Just before, `cold` drops what is cached of the scratch filesystems; if it is False all that is in them is read, and
+    with None they stay as they were prepared. `printed` reads figures from what the command printed; without it the last line is read as JSON if it is an object.
     """
 
     argv: tuple[str, ...]

@@ -91,7 +91,7 @@ class Stage(Struct):
         return ("sh", "-c", 'echo $$ > "$0" && exec "$@"', str(group.procs))
 
     def neighbour(self, argv: Sequence[str]) -> None:
-        """Starts a program beside the command; it is killed in the end."""
+        """Starts a program next to the command; it is killed in the end."""
         _, mark = self.undo.kill_marked()
         self._neighbours.append(
             subprocess.Popen(

@@ -33,7 +33,7 @@ class Trial(Struct, frozen=True):
     `printed` are the figures that the command printed, with `elapsed_s`, `disks` (the statistics) and `links`
     (those of the findings' chains); `statistics` are those of the emulated disks during
     the command, in the order in which they were made. `others_cpus` is how many CPUs other programs used
-    meanwhile (kernel threads count as others). `reread_bytes` is what an emulated disk read of that which was to be in
+    then (kernel threads count as others). `reread_bytes` is what an emulated disk read of that which was to be in
     memory. `recording` is None when it was not kept.
     """
 
@@ -50,7 +50,7 @@ class Trial(Struct, frozen=True):
 
     @property
     def top(self) -> Finding | None:
-        """The finding with most to gain; None when nothing is wrong."""
+        """The finding that could save most; None when nothing is wrong."""
         for finding in self.verdict.findings:
             if not finding.healthy:
                 return finding
@@ -67,7 +67,7 @@ class Trial(Struct, frozen=True):
         return 0.0 if self.top is None else self.top.share
 
     @property
-    def to_gain(self) -> float:
+    def could_save(self) -> float:
         """Share of the elapsed time that the top finding's remedy can gain at most."""
         return 0.0 if self.top is None else self.top.gain
 
@@ -121,7 +121,7 @@ def _once(
     *,
     last: bool,
 ) -> Trial | None:
-    """One trial; None where it is not the last and what was to be in memory was read again."""
+    """One trial; None if it is not the last and what was to be in memory was read again."""
     with stage(choice, parent) as made:
         plan = variant.prepare(made)
         for filesystem in made.filesystems:

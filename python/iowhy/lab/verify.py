@@ -35,15 +35,15 @@ FULL_MACHINE = 0.75
 
 
 class Tried(Struct, frozen=True):
-    """The remedy that a fix follows: its number among those printed (None: it is none of them), how many, its words.
+    """The remedy that a fix follows: its number among those printed (None: it is not one of them), how many, its words.
 
-    `to_gain` is what the finding says that it can save: what the first remedy can, where the fix is none of them.
+    `could_save` is what the finding says that it can save: what the first remedy can, where the fix is not one of them.
     """
 
     number: int | None
     of: int
     text: str
-    to_gain: float
+    could_save: float
 
 
 class Check(Struct, frozen=True):
@@ -75,13 +75,13 @@ class Check(Struct, frozen=True):
         return _gain(self.broken, self.fixed)
 
     @property
-    def to_gain(self) -> float | None:
-        """What the first finding says can be gained, by the remedy that the fix is where it is one of several."""
-        return None if self.broken is None else _to_gain(self.scenario, self.broken)
+    def could_save(self) -> float | None:
+        """What the first finding says could be saved, by the remedy that the fix is if it is one of several."""
+        return None if self.broken is None else _could_save(self.scenario, self.broken)
 
     @property
     def tried(self) -> "Tried | None":
-        """Which of the first finding's remedies the fix is; None without a fix, or where that is not said."""
+        """Which of the first finding's remedies the fix is; None without a fix, or if that is not said."""
         return None if self.fixed is None else _tried(self.scenario, self.broken)
 
     def document(self) -> dict[str, Any]:
@@ -98,11 +98,11 @@ class Check(Struct, frozen=True):
             "accepted": list(self.scenario.broken.right_on(self.choice.device)),
             "found": None if broken is None else broken.found,
             "share": None if broken is None else broken.share,
-            "to_gain": self.to_gain,
+            "could_save": self.could_save,
             "findings": []
             if broken is None
             else [
-                {"cause": finding.cause, "share": finding.share, "to_gain": finding.gain}
+                {"cause": finding.cause, "share": finding.share, "could_save": finding.gain}
                 for finding in broken.verdict.findings
             ],
             "confidence": None if broken is None or broken.top is None else broken.top.confidence,
@@ -194,21 +194,21 @@ def check(scenario: Scenario, choice: Choice, broken: Trial, fixed: Trial | None
         wrong = _wrong(fixed, right, must_find=False)
         if wrong and fixed.reread_bytes:
             wrong.append(
-                f"{size(fixed.reread_bytes)} of what was in memory had been taken out of it again: it is no warm run"
+                f"{size(fixed.reread_bytes)} of what was in memory had been taken out of it again: it is not a warm run"
             )
         why += [f"fixed: {text}" for text in wrong]
         starved = fixed.found == "cpu-saturated" and full(fixed)
         if fixed.found == broken.found and fixed.found not in right and not starved:
             why.append(f"fixed: {fixed.found} is still found")
-        gain, to_gain = _gain(broken, fixed), _to_gain(scenario, broken)
+        gain, could_save = _gain(broken, fixed), _could_save(scenario, broken)
         if (
             scenario.share_is_gain
             and choice.device in EMULATED
             and not full(broken)
             and not full(fixed)
-            and abs(gain - to_gain) >= GAIN_TOLERANCE
+            and abs(gain - could_save) >= GAIN_TOLERANCE
         ):
-            why.append(f"says that {to_gain:.0%} can be gained, and the fix saves {gain:.0%}")
+            why.append(f"says that {could_save:.0%} could be saved, and the fix saves {gain:.0%}")
     chain = " ".join(link.statement for link in broken.top.chain) if broken.top else ""
     missing = tuple(word for word in scenario.chain if word.lower() not in chain.lower())
     if missing and not why and not full(broken) and broken.found in scenario.broken.causes:
@@ -234,10 +234,10 @@ def _gain(broken: Trial, fixed: Trial) -> float:
     return 1.0 - fixed.own_seconds / broken.own_seconds
 
 
-def _to_gain(scenario: Scenario, broken: Trial) -> float:
-    """What the first finding says can be gained: by the remedy that the fix is, where it is one of several."""
+def _could_save(scenario: Scenario, broken: Trial) -> float:
+    """What the first finding says could be saved: by the remedy that the fix is, if it is one of several."""
     tried = _tried(scenario, broken)
-    return broken.to_gain if tried is None else tried.to_gain
+    return broken.could_save if tried is None else tried.could_save
 
 
 def full(found: Trial) -> bool:

@@ -1,4 +1,4 @@
-"""The server: each tool as the protocol has it, answered by a process of its own."""
+"""The server: each tool as the protocol has it, answered by its own process."""
 
 import os
 import select

@@ -48,7 +48,7 @@ def report(
     limit: int = _ROWS,
 ) -> dict[str, Any]:
     """The first rows of a report, the heaviest first. since, until: 1.5s after the start; file: a file's name or path, `*` and
-    `?` stand for anything. At most 200 rows and 256 KiB; `rows_in_all` says how many there are, `cut` how many fit, `notes` what they lack."""
+    `?` mean anything. At most 200 rows and 256 KiB; `rows_in_all` says how many there are, `cut` how many fit, `notes` what they lack."""
     from iowhy.reports import result_of
 
     opened = _opened(recording)

@@ -33,7 +33,7 @@ def cut(value: Any) -> Any:
 def bounded_select(
     select: str, rows: int, types: Callable[[str], Sequence[tuple[str, str]]]
 ) -> str:
-    """A SELECT of the first rows of another, with its long texts cut where they are made: a cell may be larger than the memory.
+    """A SELECT of the first rows of another, with its long texts cut if they are made: a cell may be larger than the memory.
 
     `types` gives the columns of a SELECT and their types. Lists, structures and bytes become text.
     """

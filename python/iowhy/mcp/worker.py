@@ -1,4 +1,4 @@
-"""A question of an agent, answered by a process of its own: it ends when its time is over, and when nobody waits for it any more.
+"""A question of an agent, answered by its own process: it ends when its time is over, and when nobody waits for it any more.
 
     python -m iowhy.mcp.worker
 

@@ -14,7 +14,7 @@ with a header of `--` lines:
 `title` is how results call it, `unit` one of count, ns, bytes and share, `sensor` what must have run for it to be
 known, `classes` those of the time budget (keys of tables/classes.toml) that it can account for, the first one
 foremost. A measure that the run alone does not decide has a line `-- state:` with what does: it may be compared and
-expected, but no baseline holds it. The SELECT gives one value, of the recording's relations; after `-- by file` another may stand that says
+expected, but no baseline holds it. The SELECT gives one value, of the recording's relations; after `-- by file` another may be that says
 how much of it is whose, as `dev`, `ino` and `value`, and after `-- by call` one that says so of system calls, as
 `name` and `value`. The test of measures looks after the rest.
 """

@@ -20,8 +20,8 @@ _PARTS = re.compile(r"^--\s*by (file|call)\s*$", re.MULTILINE)
 class Measure(Struct, frozen=True):
     """One number of a recording. `classes` are those of the budget that it can account for, the first one foremost.
 
-    `by_file` and `by_call` are SQL for its parts by file and by name of the call, None where it has none. `state` says
-    what else decides it, where it is no count of what the run did: no baseline holds it.
+    `by_file` and `by_call` are SQL for its parts by file and by name of the call, None if it has none. `state` says
+    what else decides it, if it is not a count of what the run did: no baseline holds it.
     """
 
     name: str
@@ -53,12 +53,12 @@ def parse(name: str, text: str) -> Measure:
         if not fields.get(field):
             raise Problem(f"{name}.sql: the header has no line `-- {field}: …`")
     if fields["unit"] not in UNITS:
-        raise Problem(f"{name}.sql: unit: {fields['unit']} is none of {', '.join(UNITS)}")
+        raise Problem(f"{name}.sql: unit: {fields['unit']} is not one of {', '.join(UNITS)}")
     known = budget_classes()
     keys = [key.strip() for key in fields["classes"].split(",")]
     for key in keys:
         if key not in known:
-            raise Problem(f"{name}.sql: classes: {key} is none of {', '.join(known)}")
+            raise Problem(f"{name}.sql: classes: {key} is not one of {', '.join(known)}")
     whole, *rest = _PARTS.split("\n".join(lines))
     parts = dict(zip(rest[::2], map(str.strip, rest[1::2]), strict=True))
     if not whole.strip():
@@ -111,9 +111,9 @@ def values(relations: Relations, chosen: Iterable[Measure]) -> dict[str, float |
 
 
 def largest_file(relations: Relations, measure: Measure) -> Part | None:
-    """The path of which most of a measure is, and how much; None where none is known.
+    """The path of which most of a measure is, and how much; None if none is known.
 
-    Files that had it one after the other (a journal that each transaction makes anew) count together, as in `report files`.
+    Files that had it one after the other (a journal that each transaction makes again) count together, as in `report files`.
     """
     if measure.by_file is None:
         return None
@@ -132,7 +132,7 @@ def largest_file(relations: Relations, measure: Measure) -> Part | None:
 
 
 def largest_call(relations: Relations, measure: Measure) -> Part | None:
-    """The system call of which most of a measure is, and how much; None where it is no call's."""
+    """The system call of which most of a measure is, and how much; None if it is not a call's."""
     if measure.by_call is None:
         return None
     return _largest(

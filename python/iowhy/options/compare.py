@@ -27,7 +27,7 @@ class Options:
         "--fail-on-regression",
         metavar="PERCENT",
         read=percentage,
-        help="Exit with 1 when slower by more, e.g. 5%; three recordings of each are needed to tell.",
+        help="Exit with 1 when slower by more, e.g. 5%; three recordings of each are needed.",
     )
     growths: tuple[str, ...] = option(
         "--fail-on",

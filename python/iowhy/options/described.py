@@ -36,7 +36,7 @@ class Described(Struct, frozen=True):
 
 
 class Parameter(Struct, frozen=True):
-    """A field with its description. `panel` is the heading that its group stands under in the help."""
+    """A field with its description. `panel` is the heading that its group is under in the help."""
 
     name: str
     kind: Any
@@ -67,7 +67,7 @@ class Parameter(Struct, frozen=True):
 
     @property
     def value_name(self) -> str:
-        """What stands for a value in the help."""
+        """What names a value in the help."""
         return "PATH" if Path in self.value_kinds else "N" if int in self.value_kinds else "TEXT"
 
     @property
@@ -88,7 +88,7 @@ def switch(*flags: str, help: str, **more: Any) -> Any:
 
 
 def word(help: str, default: Any = None, **more: Any) -> Any:
-    """A field that is a word of its own on the command line, or all of them for a tuple."""
+    """A field that is its own word on the command line, or all of them for a tuple."""
     return field(default=default, metadata={_DESCRIBED: Described(help, **more)})
 
 

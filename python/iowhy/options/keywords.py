@@ -58,7 +58,7 @@ def text_of(name: str, value: Any, kind: str = "a text or a path") -> str:
 
 
 def texts_of(name: str, value: Any, kind: str) -> tuple[str, ...]:
-    """Each of several. Raises Problem that names the argument for what is no list of texts, paths and numbers."""
+    """Each of several. Raises Problem that names the argument for what is not a list of texts, paths and numbers."""
     if not isinstance(value, (list, tuple)):
         raise Problem(f"{name}={value!r}: give {kind}")
     return tuple(str(one) if _is_number(one) else text_of(name, one) for one in value)

@@ -58,7 +58,7 @@ class ReportOutput(TableOutput):
 
 @dataclass(frozen=True, kw_only=True)
 class Exports:
-    """Files that a result is saved in, beside what is printed."""
+    """Files that a result is saved in, next to what is printed."""
 
     as_json: bool = switch("--json", help="Print the result as JSON.")
     export_json: Path | None = option(

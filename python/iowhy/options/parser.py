@@ -66,7 +66,7 @@ def parser_of(path: str, options: type, about: str = "", epilog: str = "") -> Pa
 def parse(options: type[Options], words: Sequence[str], ours: IsOurs = lambda _: False) -> Options:
     """The options that the words give.
 
-    ours: of a command whose words begin another command, which words still belong to this one; options may stand
+    ours: of a command whose words begin another command, which words still belong to this one; options may be
     between them. Raises HelpAsked, and Problem for what makes no sense.
     """
     known = parameters(options)

@@ -140,20 +140,22 @@ def check(options: Options) -> None:
     if options.stacks and options.no_stacks:
         raise Problem("--stacks takes user stacks, --no-stacks does not: leave one of them out")
     if options.alone and not options.pids:
-        raise Problem("--no-children goes with -p")
+        raise Problem("--no-children works only with -p")
     if options.on is not None:
         _check_elsewhere(options)
     if options.live:
         _check_live(options)
     if options.argv and options.duration_ns is not None:
         raise Problem(
-            "--duration goes with -p, --container and the like, or -a; a command is watched until it ends"
+            "--duration works only with -p, --container and the like, or -a; a command is watched until it ends"
         )
 
 
 def _check_live(options: Options) -> None:
     if not options.argv or options.on is not None:
-        raise Problem("--live goes with a command on this machine; for others there is `iowhy top`")
+        raise Problem(
+            "--live works only with a command on this machine; for others there is `iowhy top`"
+        )
     if options.as_json or options.quiet:
         raise Problem(
             "--live shows what -q and --json keep from the terminal: leave one of them out"

@@ -36,7 +36,7 @@ class Trials:
         "--work-directory", help="Where CMD runs and what is copied or warmed; by default here."
     )
     data_directory: Path | None = option(
-        "--data-directory", help="What is copied or warmed, where that lies elsewhere."
+        "--data-directory", help="What is copied or warmed, if that is elsewhere."
     )
     runs: int | None = option("-r", "--runs", least=3, help="Exactly so many runs of each.")
     min_runs: int = option("-m", "--min-runs", default=5, least=3, help="At least so many.")

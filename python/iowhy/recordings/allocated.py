@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def allocated_bytes(files: Iterable[Path]) -> int:
-    """Bytes that the files have allocated, so that holes count nothing; what is gone meanwhile takes nothing."""
+    """Bytes that the files have allocated, so that holes count nothing; what is gone by then takes nothing."""
     total = 0
     for path in files:
         with suppress(OSError):

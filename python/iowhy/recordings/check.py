@@ -138,7 +138,7 @@ def _columns(table: Table, connection: duckdb.DuckDBPyConnection, place: str) ->
 
 
 def _top_level(connection: duckdb.DuckDBPyConnection, place: str) -> list[str]:
-    """The columns of a file, as they stand in it: the schema's elements are a tree, depth first."""
+    """The columns of a file, as they are in it: the schema's elements are a tree, depth first."""
     elements = connection.execute(
         f"SELECT name, num_children FROM parquet_schema({listed([place])})"
     ).fetchall()
@@ -182,6 +182,6 @@ def _times(recording: Recording, table: Table, files: _Files) -> list[Check]:
         files.failed()
         return [Check(table.name, False, str(error).splitlines()[0])]
     if outside and outside[0]:
-        found = f"{outside[0]:,} rows lie over a minute outside the command's time"
+        found = f"{outside[0]:,} rows are over a minute outside the command's time"
         return [Check(table.name, False, found)]
     return []

@@ -1,10 +1,10 @@
 """Recordings that `iowhy fleet pack` put together: those of one day and host in one directory, `recordings.iowhy-pack/`.
 
     index.parquet              a row for each recording: its number, name and manifest, the rows of its tables, and the
-                               folder in which the rows lie
-    000002/TABLE.parquet       the rows of all of them, in the order of their numbers, which stand in `recording_no`
+                               folder in which the rows are
+    000002/TABLE.parquet       the rows of all of them, in the order of their numbers, which are in `recording_no`
 
-A recording in it has the path `recordings.iowhy-pack/NAME.iowhy`, which is no directory: opened alone, its rows are written
+A recording in it has the path `recordings.iowhy-pack/NAME.iowhy`, which is not a directory: opened alone, its rows are written
 into a private one. A new index takes the place of the old one when all that it names is there, so that who reads sees
 one or the other. A pack may come from anybody: only plain files of these names are read.
 """
@@ -51,8 +51,8 @@ _NAME = re.compile(r"[^/\0]{1,255}")
 class Entry(Struct, frozen=True):
     """A recording in a pack. `rows`: of each table that has any; `source`: what it was made of (fleet/packing.py).
 
-    `verdict`: what it says, and by which definitions (fleet/verdicts.py), where that was known. `lies`: where the pack's files are, where that
-    is not its own path: a copy of what is in an object store.
+    `verdict`: what it says, and by which definitions (fleet/verdicts.py), where that was known. `is`: where the pack's files are, other
+    than its own path: a copy of what is in an object store.
     """
 
     pack: Path
@@ -72,10 +72,10 @@ class Entry(Struct, frozen=True):
         return self.pack / self.name
 
     def file(self, table: str) -> Path:
-        """The file that holds its rows of a table, and those of others. Raises Problem where that is no plain file."""
+        """The file that holds its rows of a table, and those of others. Raises Problem if that is not a plain file."""
         file = (self.lies or self.pack) / self.folder / f"{table}.parquet"
         if file.is_symlink() or file.parent.is_symlink() or not file.is_file():
-            raise Problem(f"{file}: is missing from the pack, or is no plain file")
+            raise Problem(f"{file}: is missing from the pack, or is not a plain file")
         return file
 
 
@@ -183,9 +183,9 @@ def found_entry(path: Path) -> Entry:
 
 
 def taken_out(one: Entry) -> Path:
-    """The directory of a recording of a pack, made anew; it goes when this process ends.
+    """The directory of a recording of a pack, made again; it goes when this process ends.
 
-    Raises Problem for damage, and where there is no room for it.
+    Raises Problem for damage, and if there is no room for it.
     """
     import shutil
     import tempfile  # slow to import

@@ -1,4 +1,4 @@
-"""Where a recording of many lies: `date=YYYY-MM-DD/host=NAME/`, of the day (UTC) on which it began."""
+"""Where a recording of many is: `date=YYYY-MM-DD/host=NAME/`, of the day (UTC) on which it began."""
 
 import re
 from pathlib import Path

@@ -13,7 +13,7 @@ they are closed (every three seconds, later, and soon where little happens, ever
 says whether a recording is whole; `iowhy sql NAME.iowhy "SELECT …"` asks it anything. `iowhy
 pack NAME.iowhy` makes one file of it: a ZIP archive of that directory, not compressed (Parquet is), which all commands read.
 
-All whole numbers are 64-bit signed. Units stand in the names: `_ns`, `_bytes`, `_pages`. Times are
+All whole numbers are 64-bit signed. Units are in the names: `_ns`, `_bytes`, `_pages`. Times are
 nanoseconds of CLOCK_MONOTONIC; `clock` in the manifest holds one instant on that clock and on the
 wall clock. `dev` is the kernel's device number, major << 20 | minor. **NULL means unknown**, never
 0: a sensor that did not run leaves NULL or no rows, and the manifest says why.
@@ -28,11 +28,11 @@ wall clock. `dev` is the kernel's device number, major << 20 | minor. **NULL mea
 | host | name, kernel, machine, cpus, memory_bytes, page_bytes, os |
 | clock | monotonic_ns and wall_ns of one instant |
 | command | mode (run, attach, block: of a program that records itself, machine, paste), argv, groups (`--container`, `web`: what names control groups), cwd, user, exit_status, signal, start_ns, end_ns |
-| sensors | name, ran, and why it did not, or what it does not tell on this kernel |
+| sensors | name, ran, and why it did not, or what it does not say on this kernel |
 | tables | per table the rows kept and lost |
 | recorder | its version, CPU time, peak memory, pid; what it cost a call when it started: call_ns (one that does nothing), call_passing_ns (of it, the way to the programs and back), call_lookup_ns (more, where the page cache is asked) |
 | inputs | for `diagnose`: file, tool, version, lines, units, tables that it filled, and why it shows only a part (`partial`) |
-| notes | what a reader should know besides |
+| notes | what else a reader should know |
 """
 
 

@@ -11,7 +11,7 @@ from iowhy.errors import Problem
 
 @contextmanager
 def alone_in(folder: Path, name: str, taken: str, number: bool = False) -> Iterator[None]:
-    """Holds the file `name` of the folder, which is made where it is missing; with `number` it has this process's.
+    """Holds the file `name` of the folder, which is made if it is missing; with `number` it has this process's.
 
     Raises Problem: `taken`, where another process holds it; and where the folder cannot be written.
     """
@@ -33,7 +33,7 @@ def alone_in(folder: Path, name: str, taken: str, number: bool = False) -> Itera
 
 
 def holder(folder: Path, name: str) -> int | None:
-    """The process whose number a held file `name` of a folder has; None where nobody holds it."""
+    """The process whose number a held file `name` of a folder has; None if nobody holds it."""
     try:
         with (folder / name).open(encoding="utf-8") as file:
             try:

@@ -33,7 +33,7 @@ class _Version(Struct):
 
 
 class Host(Struct, frozen=True):
-    """The machine that was recorded (for a paste: what the text told of it)."""
+    """The machine that was recorded (for a paste: what the text says of it)."""
 
     name: str | None = None
     kernel: str | None = None
@@ -169,7 +169,7 @@ class Manifest(Struct, frozen=True):
 
     @property
     def of_counts(self) -> bool:
-        """Whether it is of what the agent counts all the time: sums and averages of hours, no event by itself."""
+        """Whether it is of what the agent counts all the time: sums and averages of hours, no single event."""
         return any(sensor.name.startswith("agent_") for sensor in self.sensors)
 
     def ran(self, sensor: str) -> bool:

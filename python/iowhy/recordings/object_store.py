@@ -1,4 +1,4 @@
-"""Recordings in an object store (the API of S3): what lies below a prefix, copies of it that are read in its place, and what is put there.
+"""Recordings in an object store (the API of S3): what is below a prefix, copies of it that are read in its place, and what is put there.
 
 A recording there has a path, too: `s3:/BUCKET/KEY`, as pathlib writes `s3://BUCKET/KEY`. Address and keys of the store come from
 the environment (AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, …), as obstore reads them.
@@ -83,9 +83,9 @@ def below(folder: Path, most: int = MOST_LISTED) -> Iterator[Stored]:
 
 
 def copied(path: Path, outline: bool = False) -> Path:
-    """A directory or file with what is stored under a path, made anew in a private directory that goes when this process ends.
+    """A directory or file with what is stored under a path, made again in a private directory that goes when this process ends.
 
-    With `outline` of the rows' files the footers alone, each in a file of the length that it should have. Raises Problem where nothing is, where the store does not answer, and where there is no room for it.
+    With `outline` of the rows' files the footers alone, each in a file of the length that it should have. Raises Problem where nothing is, where the store does not answer, and if there is no room for it.
     """
     import shutil
     import tempfile
@@ -195,7 +195,7 @@ def _copy_end(store: "S3Store", key: str, whole: int, file: BinaryIO) -> None:
 
 
 def _is_of_rows(path: Path) -> bool:
-    """Whether a file holds rows of a table: an index of a pack lies beside the folders of those."""
+    """Whether a file holds rows of a table: an index of a pack is next to the folders of those."""
     return path.suffix == ".parquet" and not path.parent.name.endswith(PACK_SUFFIX)
 
 

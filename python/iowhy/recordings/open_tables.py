@@ -92,7 +92,7 @@ class OpenTables:
         return found
 
     def scattered(self, name: str) -> bool:
-        """Whether a table lies in many small files and fits into memory: to open them takes longer than to read them."""
+        """Whether a table is in many small files and fits into memory: to open them takes longer than to read them."""
         files = set(self._files[name])
         own = [one for one in self.sizes if one.file in files]
         rows = sum(one.rows for one in own)
@@ -135,7 +135,7 @@ class OpenTables:
         return None
 
     def _way_out(self) -> str:
-        return f"`iowhy check {quoted(str(self.path))}` tells which files can be read"
+        return f"`iowhy check {quoted(str(self.path))}` says which files can be read"
 
     def select(self, name: str) -> str:
         """The SELECT that gives a table with the columns of the schema, whatever its files have.
@@ -169,7 +169,7 @@ class OpenTables:
     def _columns(self) -> dict[str, dict[str, str]]:
         """The columns and their types of each table's first file, which are those of the table: of all tables by one
         question, as to describe one after the other takes longer than to read what few rows they have. Empty where this
-        DuckDB, or one of the files, does not tell.
+        DuckDB, or one of the files, does not say.
         """
         first = [files[0] for files in self._files.values() if files]
         try:

@@ -48,9 +48,9 @@ def is_packed(path: Path) -> bool:
 
 
 def unpacked(path: Path) -> Path:
-    """The directory of a packed recording, made anew; it goes when this process ends.
+    """The directory of a packed recording, made again; it goes when this process ends.
 
-    Raises Problem for what `pack` would not have written, and where there is no room for it.
+    Raises Problem for what `pack` would not have written, and if there is no room for it.
     """
     import shutil
     import tempfile  # slow to import
@@ -88,7 +88,7 @@ def unpacked(path: Path) -> Path:
 
 
 def _headers(path: Path, file: IO[bytes]) -> Iterator[tuple[int, int, str]]:
-    """CRC, length and name of each entry; the file stands at its content then, and must be read to its end."""
+    """CRC, length and name of each entry; the file is at its content then, and must be read to its end."""
     for _ in range(MOST_FILES + 1):
         head = file.read(_HEADER.size)
         if head.startswith(_DIRECTORY):
@@ -113,7 +113,7 @@ def _unpack_entry(path: Path, file: IO[bytes], folder: Path, header: tuple[int, 
     crc, size, name = header
     found = _NAME.fullmatch(name)
     if found is None:
-        raise Problem(f"{path}: holds {name[:200]}, which is no file of a recording")
+        raise Problem(f"{path}: holds {name[:200]}, which is not a file of a recording")
     target = folder / found[2]
     target.parent.mkdir(mode=0o700, exist_ok=True)
     try:

@@ -93,7 +93,7 @@ def _add(
 
 
 def without_secrets(data: bytes) -> bytes:
-    """A manifest, or a result: byte for byte the same where there is none."""
+    """A manifest, or a result: byte for byte the same if there is none."""
     try:
         loaded = json.loads(data)
         made = masked_json(loaded)

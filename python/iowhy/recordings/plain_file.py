@@ -25,7 +25,7 @@ def open_plain(path: Path) -> BinaryIO:
         raise Problem(f"{path}: {why}; a recording holds plain files only") from None
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-        raise Problem(f"{path}: is no plain file; a recording holds plain files only")
+        raise Problem(f"{path}: is not a plain file; a recording holds plain files only")
     return os.fdopen(handle, "rb")
 
 

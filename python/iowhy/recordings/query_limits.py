@@ -50,7 +50,7 @@ def bound(connection: "duckdb.DuckDBPyConnection") -> None:
 @cache
 def private_folder() -> Path | None:
     """A directory of this process and its user alone, for spilled rows (DuckDB makes its own readable to everybody)
-    and for what is unpacked; None where none can be made."""
+    and for what is unpacked; None if none can be made."""
     made = _new_folder()
     if made is None:
         return None

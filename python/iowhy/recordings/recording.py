@@ -44,7 +44,7 @@ class Recording(Struct, frozen=True):
         return replace(self, manifest=replace(self.manifest, command=command, notes=notes))
 
     def ran(self, sensor: str) -> bool:
-        """Whether a sensor ran: without it, what it would have told is unknown, not 0."""
+        """Whether a sensor ran: without it, what it would have recorded is unknown, not 0."""
         return self.manifest.ran(sensor)
 
     def files(self, table: str) -> list[Path]:
@@ -97,7 +97,7 @@ class Recording(Struct, frozen=True):
 
     @contextmanager
     def damage_named(self) -> Iterator[None]:
-        """Turns what DuckDB says of damage, or of memory that does not suffice, or files that go meanwhile, into a Problem."""
+        """Turns what DuckDB says of damage, or of memory that does not suffice, or files that go during it, into a Problem."""
         try:
             yield
         except Exception as error:
@@ -115,7 +115,7 @@ class Recording(Struct, frozen=True):
             # Of all kinds: what a damaged page makes of a footer or of numbers has no class of its own.
             raise Problem(
                 f"{self.path}: {first}; "
-                f"`iowhy check {quoted(str(self.path))}` tells what is wrong with it"
+                f"`iowhy check {quoted(str(self.path))}` says what is wrong with it"
             ) from None
 
     def _must_be_there(self, error: Exception) -> None:

@@ -1,4 +1,4 @@
-"""Puts new rows instead of a table's old ones: who reads the recording meanwhile sees either of them whole."""
+"""Puts new rows instead of a table's old ones: who reads the recording then sees either of them whole."""
 
 import ctypes
 import json
@@ -26,7 +26,7 @@ _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # linux/fcntl.h, linux/fs.h
 
 
 def rewrite(recording: Recording, table: str, rows: Sequence[Mapping[str, object]]) -> None:
-    """Writes `rows` as the whole of a table that has rows already, for the recording's owner. A packed one is packed anew.
+    """Writes `rows` as the whole of a table that has rows already, for the recording's owner. A packed one is packed again.
 
     Raises Problem where that cannot be: one of a pack of many or in an object store, one that is still being written, no right
     to write.
@@ -68,11 +68,9 @@ def _rewrite_packed(
     recording: Recording, unpacked: Path, table: str, rows: Sequence[Mapping[str, object]]
 ) -> None:
     if is_stored(recording.path) or not recording.path.is_file():
-        raise Problem(
-            f"{recording.path}: is none of a file of its own; `iowhy pack` makes one of it"
-        )
+        raise Problem(f"{recording.path}: is not a single file; `iowhy pack` makes one of it")
     rewrite(replace(recording, path=unpacked, unpacked=None), table, rows)
-    made = pack(recording, unpacked.with_name(f"{unpacked.name}.anew"), force=True).file
+    made = pack(recording, unpacked.with_name(f"{unpacked.name}.again"), force=True).file
     to = recording.path.resolve()
     try:
         with made.open("rb") as source, inside_as_owner(to.parent) as inside:

@@ -1,6 +1,6 @@
 """What the files of a recording would become in memory, by their footers, before anything of them is read.
 
-A file of some kilobytes can stand for gigabytes: one value told a million times, zeros packed a thousandfold. What the
+A file of some kilobytes can be for gigabytes: one value repeated a million times, zeros packed a thousandfold. What the
 recorder writes takes 30 times its size at most; the bounds are far above that.
 """
 
@@ -32,7 +32,7 @@ _VALUE_BYTES = 8
 
 
 class FileSize(Struct, frozen=True):
-    """One file by its footer. `value_bytes`: its longest value, 0 where that is not told."""
+    """One file by its footer. `value_bytes`: its longest value, 0 if not reported."""
 
     file: str
     file_bytes: int
@@ -49,7 +49,7 @@ class FileSize(Struct, frozen=True):
         return max(self.unpacked_bytes, self.rows * self.columns * _VALUE_BYTES)
 
     def problem(self) -> str | None:
-        """Why it is not read, None where it is."""
+        """Why it is not read, None if it is."""
         if self.memory_bytes > max(UNASKED_BYTES, MOST_EXPANSION * self.file_bytes):
             return (
                 f"{self.file_bytes:,} bytes that would be {self.memory_bytes >> 20:,} MiB in memory, more than "
@@ -95,7 +95,7 @@ def footers_must_be_bounded(files: Iterable[str]) -> None:
 
 
 def _footer_bytes(file: str) -> int:
-    """As the end of the file tells (Parquet's File Format: the length before the last four bytes), no more than the file has."""
+    """As the end of the file says (Parquet's File Format: the length before the last four bytes), no more than the file has."""
     with suppress(OSError), Path(file).open("rb") as opened:
         end = opened.seek(0, 2)
         opened.seek(max(end - 8, 0))

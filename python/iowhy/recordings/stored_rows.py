@@ -1,4 +1,4 @@
-"""Rows of a table that are changed by SQL and lie in files without a name: they may be more than fit into memory.
+"""Rows of a table that are changed by SQL and are in files without a name: they may be more than fit into memory.
 
 The files are Parquet, gone with the last reference to them, kill -9 included: SQL reads and writes them by the
 number of their descriptor (proc(5), /proc/self/fd).
@@ -39,7 +39,7 @@ class StoredRows(Struct, frozen=True, dict=True):
 
     @classmethod
     def written(cls, connection: "duckdb.DuckDBPyConnection", sql: str) -> "StoredRows":
-        """What a query gives on a connection with SETTINGS. Raises Problem where there is no room for it."""
+        """What a query gives on a connection with SETTINGS. Raises Problem if there is no room for it."""
         import duckdb
 
         file = tempfile.TemporaryFile(prefix="iowhy-rows-")  # noqa: SIM115
@@ -61,7 +61,7 @@ class StoredRows(Struct, frozen=True, dict=True):
     def of(cls, arrays: Any, types: Mapping[str, str] | None = None) -> "StoredRows":
         """Arrays of numpy by the names of their columns, masked where a value is unknown; texts and lists are objects.
 
-        `types`: of the columns, where the arrays do not tell them.
+        `types`: of the columns, where the arrays do not say them.
         """
         types = types or {}
         casts = ", ".join(
@@ -138,7 +138,7 @@ def _names(arrays: Any) -> list[str]:
 
 @cache
 def _database() -> "duckdb.DuckDBPyConnection":
-    """Of this process; each use has a cursor of its own."""
+    """Of this process; each use has its own cursor."""
     import duckdb
 
     connection = duckdb.connect(

@@ -71,7 +71,7 @@ def write_rows(table: StoredRows, path: Path) -> None:
 
 
 def in_schema(name: str, rows: Rows) -> StoredRows | None:
-    """The rows of a table with exactly the columns of the schema, None where there are none.
+    """The rows of a table with exactly the columns of the schema, None if there are none.
 
     Raises Problem for what does not fit.
     """
@@ -126,12 +126,12 @@ def arrays_of(table: Table, rows: Sequence[Mapping[str, object]]) -> dict[str, A
 
 
 def _numbers(values: list[Any]) -> Any:
-    """Whole numbers, masked where there is none."""
+    """Whole numbers, masked if there is none."""
     _must_be(values, int, float, np.integer, np.floating)
     whole = [0 if value is None else int(value) for value in values]
     for value, as_whole in zip(values, whole, strict=True):
         if value is not None and value != as_whole:
-            raise ValueError(f"{value!r} is no whole number")
+            raise ValueError(f"{value!r} is not a whole number")
     return masked(np.array(whole, np.int64), values)
 
 
@@ -166,7 +166,7 @@ def _lists(of: Callable[[list[Any]], Any]) -> Callable[[list[Any]], Any]:
 
 
 def _must_be(values: list[Any], *kinds: type) -> None:
-    """Raises TypeError for a value of another type; True is no number."""
+    """Raises TypeError for a value of another type; True is not a number."""
     for kind in set(map(type, values)) - {type(None)}:
         if not issubclass(kind, kinds) or (kind is bool and bool not in kinds):
             found = next(value for value in values if type(value) is kind)

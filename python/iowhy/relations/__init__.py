@@ -1,6 +1,6 @@
 """The shared relations: each fact of a recording defined once, in one SQL file, in the folder of its layer.
 
-Reports, whys, comparison and `iowhy sql` select from them by name, beside the recording's tables. `LAYERS` (relation.py) has the
+Reports, whys, comparison and `iowhy sql` select from them by name, next to the recording's tables. `LAYERS` (relation.py) has the
 folders from the recording upwards: a relation uses tables, relations of its own layer, and those of layers before it.
 
 **To add a relation**, write `LAYER/NAME.sql` (lower case with `_`; no column of any table or relation
@@ -26,8 +26,8 @@ DuckDB's, and must survive sqlglot's way to Spark (tests/reports/test_spark.py).
   it, it is a view.
 - `percentiles by: name` makes exact percentiles of a SELECT of these keys, its first columns, and a
   whole `value`: the other columns are called p50_ns, p999_ns, max_ns and the like (percentiles.py).
-- A relation with the name of a table of sums gives these sums by the rows, in the table's columns; it stands where the recorder wrote none
-  (`relation.chosen`, which also takes what other tools' texts tell of time where no thread was timed). What reads sums knows
+- A relation with the name of a table of sums gives these sums by the rows, in the table's columns; it is where the recorder wrote none
+  (`relation.chosen`, which also takes what other tools' texts say of time where no thread was timed). What reads sums knows
   nothing of that.
 
 `recording` is one row: start_ns (of the command: the origin of all `_s` columns), end_ns and

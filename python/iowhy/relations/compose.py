@@ -85,7 +85,7 @@ class _Front:
         self._left = facts.without_sums() if self.filters else facts
 
     def need(self, names: Iterable[str], whole: bool) -> dict[str, str]:
-        """Makes what is named; of a text about the whole recording, the names that stand for something else there."""
+        """Makes what is named; of a text about the whole recording, the names that mean something else there."""
         other: dict[str, str] = {}
         for name in sorted(names):
             if name.startswith("main."):
@@ -106,7 +106,7 @@ class _Front:
         return name
 
     def _relation(self, name: str, whole: bool) -> str | None:
-        """The name under which a relation stands; None for a table."""
+        """The name under which a relation is; None for a table."""
         table = self._filtered_as(name)
         entire = whole or table != ""
         relation = chosen(name, self._whole if entire else self._left)

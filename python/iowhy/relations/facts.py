@@ -69,7 +69,7 @@ class RecordedFacts(Struct, frozen=True):
 
 
 def recorded_facts(rec: Recording, opened: OpenTables) -> RecordedFacts:
-    """What the manifest tells, its gaps filled from the tables' first and last times."""
+    """What the manifest says, its gaps filled from the tables' first and last times."""
     command = rec.manifest.command
     rows = opened.row_counts()
     if command.start_ns is None or command.end_ns is None:
@@ -83,7 +83,7 @@ def facts_by_rows(
     span: tuple[int | None, int | None] = (None, None),
     of: Collection[str] | None = None,
 ) -> RecordedFacts:
-    """What the manifest tells, with the number of rows of each table; `span` stands in for times that it lacks.
+    """What the manifest says, with the number of rows of each table; `span` stands in for times that it lacks.
 
     `of` are the tables whose rows were counted, None: all.
     """

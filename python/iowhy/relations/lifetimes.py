@@ -18,7 +18,7 @@ class _Times(Struct, frozen=True):
 def as_if_alone(relations: Relations, pids: tuple[int, ...]) -> Narrowed:
     """These processes of a whole recording, in the time from the first one's start to the last one's end.
 
-    All of the recording where that is nearly as long, or not known: other tools' output has a thread from the first line
+    All of the recording if that is nearly as long, or not known: other tools' output has a thread from the first line
     that names it, and who sleeps is not named.
     """
     if relations.recording.manifest.source == "diagnose":

@@ -19,7 +19,7 @@ TOLD: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "tells_durable": (
         ("call_sums", "sync_sums"),
-        "the recorder's sums of calls tell which writes were durable",
+        "the recorder's sums of calls say which writes were durable",
     ),
 }
 

@@ -19,7 +19,7 @@ FEW_ROWS = 200_000
 class Relations:
     """Queries over a recording's tables and relations, all of them or those of a part (`narrowed`).
 
-    What a query names stands as a table or view from then on, and what was asked before is not run again. Errors
+    What a query names is as a table or view from then on, and what was asked before is not run again. Errors
     are DuckDB's, and a Problem that names a file that cannot be read.
     """
 

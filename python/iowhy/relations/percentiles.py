@@ -1,7 +1,7 @@
 """Exact percentiles of many values by key, in a memory that does not grow with them.
 
-Between two values the percentile lies on the line between theirs, as DuckDB's quantile_cont has it; that keeps every
-value in memory, and is asked where they are few. Of many, values are first counted in buckets (by their fourth root: of four
+Between two values the percentile is on the line between theirs, as DuckDB's quantile_cont has it; that keeps every
+value in memory, and is asked if they are few. Of many, values are first counted in buckets (by their fourth root: of four
 per cent at a microsecond, of one at a millisecond), and only those of the buckets that hold the asked ones are looked
 at one by one. Values are whole and not negative.
 """
@@ -124,7 +124,7 @@ def _points(column: str) -> tuple[int, ...]:
         return ()
     found = _POINT.match(column)
     if found is None:
-        raise ValueError(f"{column} is no column of percentiles: p50_ns, p999_bytes, max_ns")
+        raise ValueError(f"{column} is not a column of percentiles: p50_ns, p999_bytes, max_ns")
     return (int(found[1].ljust(3, "0")),)
 
 

@@ -127,7 +127,7 @@ def parse(name: str, text: str) -> Relation:
         raise Problem(f"{name}.sql: the header has no line `-- title: …` or `-- column …`")
     filtered_as, kept = fields.get("filtered as", ""), fields.get("kept", "view")
     if filtered_as not in ("", "nothing", *tables()):
-        raise Problem(f"{name}.sql: filtered as: {filtered_as} is no table")
+        raise Problem(f"{name}.sql: filtered as: {filtered_as} is not a table")
     if kept not in ("view", "table"):
         raise Problem(f"{name}.sql: kept: give view or table")
     if not sql:
@@ -170,7 +170,7 @@ def column(name: str, value: str, where: str) -> Column:
     if not name or not comma or not meaning.strip():
         raise Problem(f"{where}: expected `-- column NAME: meaning, unit`")
     if unit not in UNITS:
-        raise Problem(f"{where}: unit {unit!r} is none of {', '.join(UNITS)}")
+        raise Problem(f"{where}: unit {unit!r} is not one of {', '.join(UNITS)}")
     return Column(name, meaning.strip(), unit)
 
 
@@ -222,7 +222,7 @@ def _all() -> _Relations:
 
 
 def chosen(name: str, facts: RecordedFacts) -> Relation | None:
-    """The relation that stands under a name in a recording; None: the recording's own table, or no name of either.
+    """The relation that is under a name in a recording; None: the recording's own table, or no name of either.
 
     A table of sums that the recorder did not write is the relation of its name, which gives them by the rows: here, and nowhere
     else, the two meet.

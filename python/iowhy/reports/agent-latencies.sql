@@ -4,7 +4,7 @@
 -- filters: since until
 -- column measure: call, sync, io_wait, block, request or pause (docs/agent.md), text
 -- column name: of the call, of the sync or of the request's operation, text
--- column service: container (NAMESPACE/POD/NAME where it is in a pod) or service; a control group's path where it belongs to none, text
+-- column service: container (NAMESPACE/POD/NAME if it is in a pod) or service; a control group's path where it belongs to none, text
 -- column device: disk, or where the filesystem is mounted, text
 -- column count: how often, count
 -- column total_ns: their times, ns

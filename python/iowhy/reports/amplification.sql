@@ -2,7 +2,7 @@
 -- question: How much did each layer do for what was asked?
 -- stands in for: nothing; no other tool joins the layers
 -- filters: since until pid container file
--- column layer: asked (calls, and operations of io_uring and libaio), page cache, requests (the command's, each once), device (everybody's), text
+-- column layer: asked (calls, and operations of io_uring and libaio), page cache, requests (the command's, each once), device (all processes'), text
 -- column what: what the layer did, text
 -- column operations: how often; lookups and the like count pages, count
 -- column bytes: how much, bytes
@@ -10,7 +10,7 @@
 -- column bytes_ratio: bytes over the bytes asked in that direction, ratio
 -- column operations_ratio: operations over the calls in that direction, ratio
 -- A file's requests are counted on the disk of its filesystem and not again on a device below it;
--- journal, metadata and flush requests on no device that lies below another one in use. What of these
+-- journal, metadata and flush requests on no device that is below another one in use. What of these
 -- kernel threads submit is shared: it is listed for the devices that the command itself wrote to, and
 -- may be in part for others.
 -- What msync was asked to write counts as asked, since stores to mapped memory are not calls.

@@ -2,7 +2,7 @@
 -- question: What was done through io_uring and libaio, how long did it take, and who did it?
 -- stands in for: fio's own numbers; io_uring tracepoints by hand
 -- filters: since until pid container file
--- column path: path of the file; unknown where it has none, text
+-- column path: path of the file; unknown if it has none, text
 -- column api: io_uring or libaio, text
 -- column op: what was done, text
 -- column ran: who began it: inline (the thread that submitted it), poll thread (the kernel's, of a polled ring) or worker, text

@@ -83,7 +83,7 @@ class Result:
         count: Callable[[], int] | None = None,
         notes: Sequence[str] = (),
     ) -> None:
-        """`types` as DuckDB says them. `count` tells how many rows there are where not all of them are among the batches.
+        """`types` as DuckDB says them. `count` says how many rows there are where not all of them are among the batches.
 
         `notes`: what is to be known of what they are made of.
         """

@@ -2,8 +2,8 @@
 -- question: Whose code makes the calls, waits and computes: which path of functions, for how long?
 -- stands in for: perf report --children, offcputime, profile, strace -k
 -- column path: functions, the innermost first, each called by the next; also `not sampled`, and `stack not read`, text
--- column calls: calls made by it, as far as samples tell, count
--- column transferred_bytes: bytes that these moved, as far as samples tell, bytes
+-- column calls: calls made by it, as far as samples say, count
+-- column transferred_bytes: bytes that these moved, as far as samples say, bytes
 -- column time_ns: time of all threads but idle sleep, ns
 -- column user_ns: on a CPU outside the kernel, ns
 -- column kernel_ns: on a CPU in the kernel, ns
@@ -18,9 +18,9 @@
 -- column idle_ns: idle, ns
 -- column recorder_ns: what the recorder took, ns
 -- column samples: stacks that were taken of it, count
--- Each class of the budget is divided among the stacks that were sampled in it, in proportion to the time that they stand for
+-- Each class of the budget is divided among the stacks that were sampled in it, in proportion to the time that they represent
 -- (docs/budget.md); without filters each column adds up to its class, with what was not sampled. The paths of one file
--- (--file '*.db') are those of calls on it, and of faults on its pages where it is mapped (Linux 6.12 and later): what the kernel does
+-- (--file '*.db') are those of calls on it, and of faults on its pages if it is mapped (Linux 6.12 and later): what the kernel does
 -- for them and what they wait for, no time outside the kernel. Numbers of calls and bytes are estimates from samples; `report syscalls`
 -- has them all.
 WITH spread AS (

@@ -1,9 +1,9 @@
 -- title: Containers and services
 -- question: Which containers and services wait, for what, and which ones load the devices and the page cache?
 -- stands in for: systemd-cgtop, docker stats
--- column container: container (NAMESPACE/POD/NAME where it is in a pod), or unit of systemd; NULL: what is in none, text
+-- column container: container (NAMESPACE/POD/NAME if it is in a pod), or unit of systemd; NULL: what is in none, text
 -- column processes: processes of it that were seen, count
--- column waited_ns: time of its threads in waits for storage, locks and memory, and held back by limits; NULL where none was recorded, ns
+-- column waited_ns: time of its threads in waits for storage, locks and memory, and held back by limits; NULL if none was recorded, ns
 -- column mostly: class of the time budget that most of waited_ns is in, text
 -- column reason: reason of most of that, text
 -- column read_bytes: read by requests that it submitted, bytes
@@ -16,7 +16,7 @@
 -- column runnable_ns: ready and waiting for a CPU, ns
 -- column pod: its pod, as NAMESPACE/NAME where the namespace is known; NULL in none, text
 -- column image: image that it was made from, text
--- column container_id: its id, which alone tells it from others of the same name, text
+-- column container_id: its id, which alone distinguishes it from others of the same name, text
 -- The sums of `report processes`. Those that wait most come first, then those that moved most.
 WITH spent AS (
     SELECT tgid, sum(cpu_ns) AS cpu_ns, sum(runnable_ns) AS runnable_ns FROM thread_totals GROUP BY tgid

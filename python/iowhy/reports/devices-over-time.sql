@@ -16,7 +16,7 @@
 -- column deep_share: share of the interval with at least two requests in flight, share
 -- column flushes_per_s: cache flushes completed, 1/s
 -- column others_share: of the requests that can be charged to somebody, those of others than the command, share
--- Where requests were not seen, the samples of /proc/diskstats stand in. A device has rows for the intervals in which it did
+-- Where requests were not seen, the samples of /proc/diskstats replace them. A device has rows for the intervals in which it did
 -- something, or had something to do; in all others it was idle.
 SELECT
     m.slice * r.slice_ns / 1e9 AS at_s,

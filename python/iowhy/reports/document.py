@@ -36,7 +36,7 @@ that a report cannot answer is refused.
 ```
 
 of which title and question are needed (how rows can be drawn, as bars, heat map or small plots, is in
-`python/iowhy/reports/drawing.py`). Besides the tables it can select from the relations below, as
+`python/iowhy/reports/drawing.py`). Apart from the tables it can select from the relations below, as
 `iowhy sql` can. Plain `NAME` is a table or relation as the filters leave it, `main.TABLE` a table as
 recorded.
 
@@ -71,7 +71,7 @@ def document(pictures: Collection[str]) -> str:
 def _relations() -> str:
     """The relations that reports, verdicts and comparisons share, from their headers."""
     parts = [
-        "\n## Relations\n\nWhat reports, verdicts and comparisons share: each fact is defined once. They lie in layers, each of which is made of "
+        "\n## Relations\n\nWhat reports, verdicts and comparisons share: each fact is defined once. They are in layers, each of which is made of "
         "the recording's tables and of those before it; what a layer has for itself alone is left out here.\n"
     ]
     for layer, names in layers().items():

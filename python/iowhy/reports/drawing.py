@@ -6,7 +6,7 @@
 
 `histogram`: rows are buckets: which column counts, which hold the bounds, and of what each histogram is. `heat map`: the same
 in cells of time, whose length is the column span_s. `small plots`: below the table each of these columns is drawn over
-time, by itself or for each device.
+time, once or for each device.
 """
 
 import re
@@ -56,7 +56,7 @@ class SmallPlots(Struct, frozen=True):
 
 
 class Drawing(Struct, frozen=True):
-    """What of a report is drawn; None where it has none."""
+    """What of a report is drawn; None if it has none."""
 
     histogram: Histogram | None = None
     heat_map: HeatMap | None = None

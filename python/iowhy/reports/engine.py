@@ -65,7 +65,7 @@ def result_of(
     filters: Filters | None = None,
     first: int | None = None,
 ) -> Iterator[Result]:
-    """As `run`, but the rows come a batch at a time, and only the `first` of them where that is given.
+    """As `run`, but the rows come a batch at a time, and only the `first` of them if that is given.
 
     Of a report in the order of time no more is read than the first rows need.
     """
@@ -268,7 +268,7 @@ def _batches(
 
 
 def _one(opened: OpenTables, sql: str, where: str) -> int | None:
-    """The whole number that a query gives, None where it has no row."""
+    """The whole number that a query gives, None if it has no row."""
     opened.need(tables_in(sql))
     with _named(where):
         rows = opened.connection.execute(sql).fetchall()

@@ -15,7 +15,7 @@
 -- column dirtied_pages: pages made dirty, pages
 -- column extents_before: contiguous runs on disk before the command, count
 -- column extents_after: contiguous runs on disk after the command, count
--- column asked_bytes: read_bytes and written_bytes together; unknown where no call tells (mapped memory, the target of a copy), bytes
+-- column asked_bytes: read_bytes and written_bytes together; unknown where no call says (mapped memory, the target of a copy), bytes
 -- column sync_ns: of time_ns, in fsync-like calls, ns
 -- column blocked_ns: of time_ns, in uninterruptible sleep, ns
 -- column readahead_pages: pages read ahead of demand, pages
@@ -28,7 +28,7 @@
 -- column deleted: was gone at the end, bool
 -- column container: container or service whose processes made calls on it; empty: those of none; NULL: of several, or not known, text
 WITH told AS (
-    -- Whether calls and operations tell what was asked for. Not where pages or requests came about without one that
+    -- Whether calls and operations say what was asked for. Not where pages or requests came about without one that
     -- moves data, and not where more went past the page cache than calls asked for (a last block is whole).
     SELECT
         t.*,
@@ -75,7 +75,7 @@ SELECT
     deleted,
     container
 FROM told
--- A file that is read through mapped memory or asynchronous calls has no time in calls of its own: its
+-- A file that is read through mapped memory or asynchronous calls has no calls whose time counts: its
 -- requests show what it costs.
 ORDER BY
     greatest(coalesce(time_ns, 0), coalesce(request_ns, 0)) DESC,

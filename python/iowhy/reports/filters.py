@@ -216,14 +216,14 @@ def _moment(option: str, text: str | None, manifest: Manifest, facts: RecordedFa
     wall = _wall(text, manifest, facts)
     if wall is None or clock.wall_ns is None or clock.monotonic_ns is None:
         raise Problem(
-            f"{option} {text}: this recording does not tell the wall-clock time; "
+            f"{option} {text}: this recording does not say the wall-clock time; "
             "give seconds after the start, e.g. 12"
         )
     return clock.monotonic_ns + wall - clock.wall_ns
 
 
 def _wall(text: str, manifest: Manifest, facts: RecordedFacts) -> int | None:
-    """Nanoseconds since 1970 of a date and time, or of a time on the day the recording began; None where that is not known."""
+    """Nanoseconds since 1970 of a date and time, or of a time on the day the recording began; None if not known."""
     day = ""
     if _OF_A_DAY.match(text):
         if manifest.clock.wall_ns is None or manifest.clock.monotonic_ns is None:

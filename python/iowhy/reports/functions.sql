@@ -7,7 +7,7 @@
 -- column self_ns: time while it was the innermost function, ns
 -- column total_ns: time while it, or what it called, was at work, ns
 -- column share_of_class: total_ns of all threads' time of the class, with what was not sampled, share
--- A function that stands in a stack more than once counts once. self_ns of a class adds up to that class of the budget where
+-- A function that is in a stack more than once counts once. self_ns of a class adds up to that class of the budget where
 -- nothing is filtered.
 WITH inside AS (
     SELECT user_stack_id, name, max(module) AS module, min(depth) AS depth

@@ -17,7 +17,7 @@
 -- column blocks_per_commit: mean blocks logged, blocks
 -- column blocks: blocks logged, blocks
 -- column own: the command uses the filesystem, bool
--- XFS tells only when a log force begins. One inside a call that syncs or writes ends with that call;
+-- XFS says only when a log force begins. One inside a call that syncs or writes ends with that call;
 -- of others (by kernel workers) the length is not known. Threads may force the log at the same time.
 WITH mounts AS (
     SELECT dev, max(mount) AS mount FROM filesystems GROUP BY dev

@@ -2,7 +2,7 @@
 -- question: What did the kernel do on a CPU for the command?
 -- stands in for: perf top, mpstat
 -- filters: since until pid container
--- column kind: calls on files, other calls, freeing memory, page faults and interrupts; NULL where that is not told apart, text
+-- column kind: calls on files, other calls, freeing memory, page faults and interrupts; NULL if not distinguished, text
 -- column thread_ns: time of all threads, ns
 -- column share_of_kernel_time: of their time in the kernel on a CPU, share
 -- column elapsed_ns: what falls to it of the elapsed time (docs/budget.md), ns

@@ -2,7 +2,7 @@
 -- question: How contiguous is each file on disk, before and after, and who allocated it how?
 -- stands in for: fileplace, filefrag
 -- filters: pid container file
--- of the whole run: files are mapped before and after the command, not meanwhile
+-- of the whole run: files are mapped before and after the command, not while it runs
 -- column path: path when first seen, text
 -- column phase: before or after the command, text
 -- column extents: contiguous runs, as filefrag counts them (a hole does not break a run), count
@@ -20,7 +20,7 @@
 -- column interleaved_share: allocations that followed another thread's in the same file, share
 -- column dev: device number of the filesystem, id
 -- column ino: inode, id
--- The block size is the filesystem's; the page size where that is not known. What fallocate takes on btrfs is among the
+-- The block size is the filesystem's; the page size if not known. What fallocate takes on btrfs is among the
 -- extents and not among the allocations: its tracepoints name no file for it.
 SELECT
     n.path,

@@ -23,7 +23,7 @@ MEMORY = "128MiB"
 
 
 def write(result: Result, to: IO[bytes], metadata: Mapping[str, str]) -> None:
-    """Writes all rows, with texts beside them by name (the file's key-value metadata). Raises OSError."""
+    """Writes all rows, with texts next to them by name (the file's key-value metadata). Raises OSError."""
     import duckdb
 
     with (

@@ -11,7 +11,7 @@
 -- column mean_queue_ns: until it was sent, ns
 -- column mean_rtt_ns: from there to the answer: the network and the server, ns
 -- column mean_execute_ns: in all, ns
--- All that the machine asked, not the command alone; the kernel's client does not tell the server's time from the network's.
+-- All that the machine asked, not the command alone; the kernel's client does not distinguish the server's time from the network's.
 SELECT
     mount,
     op,

@@ -71,7 +71,7 @@ class Report(Struct, frozen=True):
     of_whole_run: str = ""
 
     def unit(self, column: str) -> str | None:
-        """The unit of a result column, None when the header does not tell."""
+        """The unit of a result column, None when the header does not say."""
         return next((c.unit for c in self.columns if c.name == column), None)
 
 
@@ -82,7 +82,7 @@ def parse(name: str, text: str, where: str) -> Report:
     filters = tuple(fields.get("filters", " ".join(FILTERS)).replace(",", " ").split())
     for word in filters:
         if word not in EVERY_FILTER and word != "none":
-            raise Problem(f"{where}: filters: {word} is none of {', '.join(EVERY_FILTER)}, none")
+            raise Problem(f"{where}: filters: {word} is not one of {', '.join(EVERY_FILTER)}, none")
     if not headed.sql:
         raise Problem(f"{where}: there is no SQL after the header")
     return Report(
@@ -107,7 +107,7 @@ def _relation_and_column(text: str | None, where: str) -> tuple[str, str] | None
     relation, _, column = text.partition(".")
     found = relations().get(relation)
     if found is None or all(one.name != column for one in found.columns):
-        raise Problem(f"{where}: in order of: {text} is no RELATION.COLUMN")
+        raise Problem(f"{where}: in order of: {text} is not a RELATION.COLUMN")
     return relation, column
 
 
@@ -159,7 +159,7 @@ def find(name: str) -> Report:
 
 
 def user_folder() -> Path:
-    """Where a user's own reports lie (XDG Base Directory Specification)."""
+    """Where a user's own reports are (XDG Base Directory Specification)."""
     config = os.environ.get("XDG_CONFIG_HOME")
     base = Path(config) if config else Path("~/.config").expanduser()
     return base / "iowhy" / "reports"

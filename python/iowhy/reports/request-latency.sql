@@ -27,7 +27,7 @@ WITH measured AS (
         q.complete_ns - q.issue_ns AS device_ns,
         CAST(floor(log2(greatest(q.complete_ns - q.queue_ns, 1))) AS INTEGER) AS guess
     FROM counted_requests q
-    -- A write of nothing asks for a flush, which is there as a request of its own.
+    -- A write of nothing asks for a flush, which is there as its own request.
     WHERE q.op <> 'write' OR q.bytes > 0
 ), octaves AS (
     -- A logarithm may miss an exact power of two by one: then what is left of the duration is not 1.

@@ -55,7 +55,7 @@ def spark_of(tree: exp.Expression) -> list[str]:
 
 
 def apart_from_tables(tree: exp.Expression) -> None:
-    """Names of its own for what a statement defines: without `main.`, which Spark has not, a filtered table would stand for the
+    """Names of its own for what a statement defines: without `main.`, which Spark has not, a filtered table would be for the
     recorded one. Changes it; once more it changes nothing.
     """
     for outer in tree.ctes:

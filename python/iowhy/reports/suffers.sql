@@ -1,6 +1,6 @@
 -- title: Who suffers, and who causes it
 -- question: Which processes wait, for what and how long, and who else loads what they wait for most?
--- stands in for: atop, iotop beside iostat
+-- stands in for: atop, iotop next to iostat
 -- filters: since until
 -- column comm: name of the process that waits, text
 -- column tgid: process, id
@@ -9,15 +9,15 @@
 -- column mostly: class of the time budget that most of it is in, text
 -- column mostly_ns: time in that class, ns
 -- column reason: reason of most of that, text
--- column resource: what it waits for: the device that its own requests went to most, dirty pages or the page cache; NULL where that is not known, text
+-- column resource: what it waits for: the device that its own requests went to most, dirty pages or the page cache; NULL if not known, text
 -- column own_share: its own part of the load on that: of the requests' latencies, the pages made dirty, or those evicted, share
 -- column other_container: the container, service or session that loads it most, but for the process itself; NULL: a program in none does, text
 -- column other_comm: the program that does; in a container, service or session the one with most of its load, text
--- column other_processes: how many processes that are, of the container, service or session where there is one, count
+-- column other_processes: how many processes that are, of the container, service or session if there is one, count
 -- column other_tgid: the one of that program that loads it most, id
 -- column other_share: their part of the load, share
 -- Who causes it is a container, else a service, a session, a program (relation process_groups): never one process of a group that loads more.
--- A load on the same resource at the same time is what can cause the wait; whether it does, the findings of `iowhy why` and an experiment tell.
+-- A load on the same resource at the same time is what can cause the wait; whether it does, the findings of `iowhy why` and an experiment say.
 -- What the kernel writes back later is a load of its workers. Waits for locks have no such resource: `iowhy report waits`.
 WITH sent AS (
     SELECT tgid, dev, sum(complete_ns - queue_ns) AS load

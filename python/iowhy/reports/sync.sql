@@ -23,7 +23,7 @@
 -- A wait for the journal is split: what overlaps with a flush of the filesystem's disk (issue to
 -- completion, overlapping flushes taken once) is device flush, the rest is journal. Where block
 -- requests were not seen, that part stays in journal_ns. A filesystem whose disk is not recorded is
--- taken to lie on the device of its own number, as it does when it fills a whole disk.
+-- taken to be on the device of its own number, as it does when it fills a whole disk.
 WITH split AS (
     SELECT
         s.name,

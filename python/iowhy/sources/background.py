@@ -1,4 +1,4 @@
-"""A recorder that runs on by itself: who looks at what it records may come and go."""
+"""A recorder that runs on alone: who looks at what it records may come and go."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ _STEP_S = 0.02
 
 
 class Background(Struct, frozen=True):
-    """A recorder in a session of its own, its recording, and the file that its command prints to, if there is one."""
+    """A recorder in its own session, its recording, and the file that its command prints to, if there is one."""
 
     out: Path
     printed: Path | None

@@ -30,7 +30,7 @@ _PATTERNS = (
 def wall_ns(text: str) -> int | None:
     """Nanoseconds since the epoch of a date and time, read as UTC when no zone is given.
 
-    Day and month of "03/04/2024" cannot be told apart: the US order that the tools' C locale has is
+    Day and month of "03/04/2024" cannot be distinguished: the US order that the tools' C locale has is
     tried first. Only differences matter to a diagnosis.
     """
     text = text.strip()

@@ -30,7 +30,7 @@ from iowhy.sources.target import restrict
 
 
 class Diagnosis(Struct, frozen=True):
-    """The recording, the parts it was made of, the lines left over, and commands that would tell more."""
+    """The recording, the parts it was made of, the lines left over, and commands that would say more."""
 
     recording: Recording
     parts: tuple[Part, ...]
@@ -52,7 +52,7 @@ def diagnose(
     """Read the files ("-" is standard input) into a new recording at `output`.
 
     `cpus` is the number of CPUs of the machine, for tools that do not print it; `pids` are the processes whose
-    time counts, with all that they fork, where the texts tell of others too; `host` is the machine that is judged
+    time counts, with all that they fork, where the texts say of others too; `host` is the machine that is judged
     where the texts are of several. Raises Problem when a file cannot
     be read, or nothing in any file is understood.
     """
@@ -193,7 +193,7 @@ def _end_ns(
 
 
 def _host(parts: Sequence[Part], cpus: int | None) -> tuple[Host, list[str]]:
-    """What the texts tell of the machine; when they disagree, the first one counts."""
+    """What the texts say of the machine; when they disagree, the first one counts."""
     facts: dict[str, object] = {}
     notes: list[str] = []
     for part in parts:
@@ -212,7 +212,7 @@ def _sensors(filled: set[str]) -> list[Sensor]:
     sensors = []
     for name, sensor in tables.sensors().items():
         ran = any(table in filled for table in sensor.substitute_tables)
-        sensors.append(Sensor(name, ran, None if ran else "none of the inputs tells it"))
+        sensors.append(Sensor(name, ran, None if ran else "none of the inputs says it"))
     return sensors
 
 

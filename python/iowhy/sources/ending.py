@@ -38,7 +38,7 @@ class Hearing(Struct):
             os.kill(self.process, number)
 
     def hand_to(self, process: int) -> None:
-        """From now on `process` is told, also of what came before."""
+        """From now on `process` learns of it, also of what came before."""
         self.process = process
         if self.asked is not None:
             self.hear(self.asked, None)

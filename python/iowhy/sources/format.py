@@ -25,7 +25,7 @@ and one or more of these ways in:
                 keep lines longer than `LINE_CHARACTERS` (JSON); formats that stream always do
 
     COMMAS_PART: bool = False
-                a comma parts two numbers (CSV, the device 8,160): it is no decimal sign and groups no thousands
+                a comma parts two numbers (CSV, the device 8,160): it is not a decimal sign and groups no thousands
 
     HISTOGRAMS: bool = False
                 its output are histograms: one more without a title belongs to a block under way
@@ -123,7 +123,7 @@ class Parsed(Struct):
     `host`: facts for the manifest: name, kernel, machine, os (text), cpus, memory_bytes,
     page_bytes.
     `notes`: what a reader of the verdict should know ("first report left out: since boot").
-    `missing`: what this output would have told with other options, as a command ("iostat -x 1"), in which `{pid}` is
+    `missing`: what this output would have shown with other options, as a command ("iostat -x 1"), in which `{pid}` is
     the process that is looked at; one with a word in braces that nobody knows is not named (`as_word` writes others).
     `partial`: why this output shows only a part of what happened ("only calls above 10 ms"), None: it is whole.
     `problem`: what kept the whole of it from being read, raised when nothing else was.
@@ -168,7 +168,7 @@ class Parsed(Struct):
                 self.lines_understood += rejected == len(self.rejects) + self.rejects_dropped
 
     def length_ns(self, known: int | None, load: object, times: Sequence[int] = ()) -> int:
-        """How long an interval is: as `known`, else the mean between `times`, else 1 s, which is noted where there is any load."""
+        """How long an interval is: as `known`, else the mean between `times`, else 1 s, which is noted if there is any load."""
         if known is None and len(times) > 1:
             known = round((times[-1] - times[0]) / (len(times) - 1)) or None
         if known is None and load:

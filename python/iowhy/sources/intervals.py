@@ -20,7 +20,7 @@ class Interval(Struct, frozen=True):
     """What happened in one interval, for the *_samples tables, whose counters are cumulative.
 
     `counters` hold the change within the interval (rate times length), `levels` the value at its
-    end; `key` tells the things apart ({"dev": n}, {"cpu": 3}, {}). Diagnosis sums the intervals up.
+    end; `key` distinguishes the things ({"dev": n}, {"cpu": 3}, {}). Diagnosis adds the intervals up.
     """
 
     table: str

@@ -21,14 +21,14 @@ if TYPE_CHECKING:  # only where another machine is recorded
 RECORDER = "iowhy-record"
 
 _OWNER = "IOWHY_OWNER"
-"""Tells a recorder that runs as root whose the recording shall be, as UID:GID:GROUPS: it hands it over itself."""
+"""Informs a recorder that runs as root whose the recording shall be, as UID:GID:GROUPS: it hands it over itself."""
 
 
 def program(name: str) -> Path:
     """The path of one of the project's own programs (iowhy-record, iowhy-disk, iowhy-work).
 
     $IOWHY_RECORD names the recorder, and the folder of the others, when they are not installed
-    beside this Python. Raises Problem when it is nowhere.
+    next to this Python. Raises Problem when it is nowhere.
     """
     chosen = os.environ.get("IOWHY_RECORD")
     if chosen:

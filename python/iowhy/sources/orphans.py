@@ -19,7 +19,7 @@ def adopt() -> None:
 
 
 def wait_for(pid: int) -> int:
-    """Waits for a child as `Popen.wait` does, and meanwhile lets adopted ones that end go."""
+    """Waits for a child as `Popen.wait` does, and lets adopted ones that end go."""
     while True:
         ended, status = os.waitpid(-1, 0)
         if ended == pid:

@@ -252,7 +252,7 @@ def _best(
 
 
 def _typed(line: str, tools: set[str]) -> tuple[str, ...] | None:
-    """The command line behind a prompt, without sudo and the like; None when it is no prompt."""
+    """The command line behind a prompt, without sudo and the like; None when it is not a prompt."""
     if len(line) > 2000 or _SIGN.search(line) is None:
         return None
     match = _PROMPT.fullmatch(line)

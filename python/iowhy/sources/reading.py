@@ -41,7 +41,7 @@ def silent(done: int, total: int) -> None:
 
 
 def named(name: str | None) -> Format | None:
-    """The format that the user named with --as. Raises Problem when there is none of that name."""
+    """The format that the user named with --as. Raises Problem when there is not one of that name."""
     if name is None:
         return None
     for form in formats():

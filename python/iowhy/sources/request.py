@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 SAY = "IOWHY_SAY"
-"""What the recorder of what runs already says to the user once it records: not where there is nothing to record."""
+"""What the recorder of what runs already says to the user once it records: not if there is nothing to record."""
 
 
 class Request(Struct, frozen=True, kw_only=True):

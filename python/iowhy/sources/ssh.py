@@ -1,6 +1,6 @@
 """Record on another machine: the recorder of this one goes there over ssh, and its recording comes back.
 
-Nothing has to be installed there, as a released recorder is one static file. What is copied lies in a directory of the user's own,
+Nothing has to be installed there, as a released recorder is one static file. What is copied is in a directory of the user's own,
 which is removed when the recording has arrived.
 """
 
@@ -179,7 +179,7 @@ class Host(Struct, frozen=True):
             )
 
     def _put(self, ssh: Sequence[str], recorder: Path) -> tuple[str, list[str]]:
-        """Where it is there, and which recordings lie there that an iowhy which was killed has left."""
+        """Where it is, and which recordings an iowhy that was killed has left there."""
         with recorder.open("rb") as file:
             done = self._asked(ssh, _PUT, stdin=file)
         place, *left = done.stdout.decode(errors="replace").splitlines() or [""]
@@ -208,7 +208,7 @@ class Host(Struct, frozen=True):
 
     @contextmanager
     def _held(self, ssh: Sequence[str], place: str) -> Iterator[None]:
-        """Meanwhile the recorder there is held by this process: over a session of ssh, which ends when its lifeline does."""
+        """Until then the recorder there is held by this process: over a session of ssh, which ends when its lifeline does."""
         line = lifeline.Lifeline()
         try:
             session = subprocess.Popen(
@@ -268,7 +268,7 @@ def unpack(archive: tarfile.TarFile, out: Path) -> None:
     for member in archive:
         parts = PurePosixPath(member.name).parts
         if parts[:1] != (out.name,) or ".." in parts:
-            raise tarfile.TarError(f"{member.name!r} is no file of it")
+            raise tarfile.TarError(f"{member.name!r} is not a file of it")
         path = out.joinpath(*parts[1:])
         if member.isdir():
             path.mkdir(mode=0o700)

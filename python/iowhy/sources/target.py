@@ -97,7 +97,7 @@ def _scoped(
 
 
 def _among(column: str, numbers: set[int]) -> str:
-    """SQL: whether a column has one of the numbers; false where it is NULL."""
+    """SQL: whether a column has one of the numbers; false if it is NULL."""
     return (
         f"coalesce({column} IN ({', '.join(map(str, sorted(numbers)))}), false)"
         if numbers

@@ -28,7 +28,7 @@ _PATIENCE_MS = 60_000  # loading the programs takes a second; on a machine that 
 def recorded(out: Path, *, mode: str = "auto") -> Iterator[None]:
     """Records this process, its threads and all that it started or starts in the block, into a new recording `out`.
 
-    The block alone: neither what starts the recorder nor what ends it is in there, nor in a recording that is made meanwhile.
+    The block alone: neither what starts the recorder nor what ends it is in there, nor in a recording that is made then.
     Without the rights for eBPF from /proc alone, as `iowhy run`. Raises Problem where nothing can be recorded.
     """
     with aside(), tempfile.TemporaryFile() as said:

@@ -1,4 +1,4 @@
-"""Lay the parts on one time line."""
+"""Puts the parts on one time line."""
 
 from __future__ import annotations
 

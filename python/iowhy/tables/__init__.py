@@ -1,6 +1,6 @@
 """What the recorder and the analysis both know, as data: sensors, system calls, reasons of waits.
 
-The TOML files beside this module are the one truth. The crates are built from the same files (the crate `tables`
+The TOML files next to this module are the one truth. The crates are built from the same files (the crate `tables`
 and the crate `store`, which makes rows from schema.toml). Each file is read once, when it is first asked for.
 """
 
@@ -13,7 +13,7 @@ from msgspec import Struct
 
 
 class SensorPart(Struct, frozen=True):
-    """Something that a sensor tells only on some kernels: one of `programs` runs, else it lacks `lacking`."""
+    """Something that a sensor says only on some kernels: one of `programs` runs, else it lacks `lacking`."""
 
     programs: tuple[str, ...]
     lacking: str
@@ -22,7 +22,7 @@ class SensorPart(Struct, frozen=True):
 
 
 class Sensor(Struct, frozen=True):
-    """A sensor: what it tells, which tables it fills, which kinds of recording can have it."""
+    """A sensor: what it says, which tables it fills, which kinds of recording can have it."""
 
     name: str
     doc: str
@@ -38,7 +38,7 @@ class Sensor(Struct, frozen=True):
 
     @property
     def substitute_tables(self) -> tuple[str, ...]:
-        """Tables whose rows, given by another tool, stand for the sensor in a pasted recording."""
+        """Tables whose rows, given by another tool, replace the sensor in a pasted recording."""
         return self.tables if "diagnose" in self.sources else ()
 
 
@@ -101,14 +101,14 @@ class BudgetClass(Struct, frozen=True):
 
 
 class Words(Struct, frozen=True):
-    """Parts of words in other tools' reasons that tell the class of a wait."""
+    """Parts of words in other tools' reasons that decide the class of a wait."""
 
     budget_class: str
     any_of: tuple[str, ...]
 
 
 class Rule(Struct, frozen=True):
-    """How a reason is seen on a stack: one of `any_of` is there and, where it has `also`, one of those."""
+    """How a reason is seen on a stack: one of `any_of` is there and, if it has `also`, one of those."""
 
     reason: str
     any_of: tuple[str, ...]

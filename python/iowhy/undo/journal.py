@@ -1,4 +1,4 @@
-"""A journal's text: where journals lie, what a line holds, and how actions are undone from it.
+"""A journal's text: where journals are, what a line holds, and how actions are undone from it.
 
 A journal is a file of JSON lines: a header that names its process, then one line per action
 (written and fsynced before the action is done) and one per action undone. It is removed when

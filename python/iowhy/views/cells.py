@@ -1,4 +1,4 @@
-"""What stands in the cells of rows, as views draw it."""
+"""What is in the cells of rows, as views draw it."""
 
 from iowhy import units
 from iowhy.messages import printable
@@ -12,12 +12,12 @@ def number(value: object) -> float:
 
 
 def number_or_none(value: object) -> float | None:
-    """The number of a cell, None where it has none: NULL, or a text."""
+    """The number of a cell, None if it has none: NULL, or a text."""
     return float(value) if isinstance(value, int | float) else None
 
 
 def name_of(key: tuple[object, ...], width: int) -> str:
-    """What rows that stand together are of, on a line of so many columns."""
+    """What rows that are together are of, on a line of so many columns."""
     return shorten(" ".join(printable(str(part)) for part in key), width // 2)
 
 

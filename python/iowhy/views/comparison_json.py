@@ -56,7 +56,7 @@ def as_json(found: Comparison) -> dict[str, Any]:
                 "fate": f.fate,
                 "before_s": f.before_s,
                 "after_s": f.after_s,
-                "to_gain_s": f.to_gain_s,
+                "could_save_s": f.could_save_s,
                 "why": f.why,
             }
             for f in found.fates
@@ -104,7 +104,7 @@ def _side(side: Side) -> dict[str, Any]:
 
 
 def _places(side: Side) -> list[str]:
-    """Where its recordings lie, so that a saved comparison can be opened again."""
+    """Where its recordings are, so that a saved comparison can be opened again."""
     return [str(one.path.resolve()) for one in side.recordings]
 
 

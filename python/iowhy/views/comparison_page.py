@@ -161,7 +161,7 @@ def headline(found: Comparison) -> str:
 
 
 def _by_rate(found: Comparison) -> str:
-    """Runs of a fixed duration: what was done in a second, or that this cannot tell."""
+    """Runs of a fixed duration: what was done in a second, or that this is not known."""
     words = ", ".join(
         f"{one.name} {_per_second(one.before_per_s, one.unit)} → {_per_second(one.after_per_s, one.unit)}"
         for one in found.rates
@@ -199,8 +199,8 @@ def fate_text(fate: Fate) -> str:
     first = absent if fate.before_s is None else units.duration(fate.before_s * 1e9)
     second = absent if fate.after_s is None else units.duration(fate.after_s * 1e9)
     saved = ""
-    if fate.fate in ("gone", "weaker") and fate.to_gain_s is not None:
-        saved = f" (at best {units.duration(fate.to_gain_s * 1e9)} could be saved)"
+    if fate.fate in ("gone", "weaker") and fate.could_save_s is not None:
+        saved = f" (at best {units.duration(fate.could_save_s * 1e9)} could be saved)"
     return f"{fate.cause} is {fate.fate}: {first} → {second}{saved}"
 
 

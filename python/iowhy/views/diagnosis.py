@@ -19,7 +19,7 @@ READ_SHOWN = 6
 """How many formats are named that were read."""
 
 WIDEST_COMMAND = 45
-"""Of a command that has what it tells beside it; a longer one has a line of its own, however long."""
+"""Of a command with what it says next to it; a longer one has its own line, however long."""
 
 _UNKNOWN = "–"
 
@@ -67,7 +67,7 @@ def show_read(out: Console, found: Diagnosis) -> None:
 def show_next(out: Console, steps: Sequence[Step]) -> None:
     """The command that would show most of what the texts leave out."""
     for step in steps[:1]:
-        labelled(out, "Next", f"`{step.command}` shows {step.tells}")
+        labelled(out, "Next", f"`{step.command}` shows {step.shows}")
 
 
 def show_processes(out: Console, found: Sequence[BusyProcess]) -> None:
@@ -106,7 +106,7 @@ def show_unread(out: Console, found: Diagnosis) -> None:
 
 
 def show_steps(out: Console, steps: Sequence[Step]) -> None:
-    """The commands that would tell more."""
+    """The commands that would say more."""
     if not steps:
         return
     out.print()
@@ -117,9 +117,9 @@ def show_steps(out: Console, steps: Sequence[Step]) -> None:
         if len(step.command) > WIDEST_COMMAND:
             # On one line: it is there to be pasted.
             out.print(Text(f"  {first} {printable(step.command)}"), soft_wrap=True)
-            paragraph(out, step.tells, indent=len(first) + 3, hang=0)
+            paragraph(out, step.shows, indent=len(first) + 3, hang=0)
             continue
-        text = f"{first} {step.command.ljust(max(short))}  {step.tells}"
+        text = f"{first} {step.command.ljust(max(short))}  {step.shows}"
         paragraph(out, text, indent=2, hang=len(first) + 1)
 
 

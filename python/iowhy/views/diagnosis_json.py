@@ -24,5 +24,5 @@ def as_json(
             {"file": one.file, "line": one.line, "text": one.text} for one in found.unread
         ],
         "not_understood_more": found.unread_dropped,
-        "next": [{"command": step.command, "tells": step.tells} for step in steps],
+        "next": [{"command": step.command, "shows": step.shows} for step in steps],
     }

@@ -55,7 +55,7 @@ def _finding(
         also = " and ".join(finding.also_fits)
         paragraph(out, f"It explains what points to {also}, too.", "dim", 3)
     for text in finding.lowered_by:
-        paragraph(out, f"Less sure because {text}.", "dim", 3)
+        paragraph(out, f"Less certain because {text}.", "dim", 3)
     for at, fix in enumerate(finding.fixes):
         saved = found.saved(fix)
         said = f"{'or' if at else 'Fix'}: {fix.in_full}"

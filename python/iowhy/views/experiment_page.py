@@ -157,7 +157,7 @@ def _reached(condition: str, kept: Sequence[Ran]) -> str | None:
     pieces = [trial.reached for trial in kept if "pieces" in trial.reached]
     if pieces:
         return (
-            f"{condition}: the files lie in {pieces[0]['pieces_before']:,.0f} pieces, the copies "
+            f"{condition}: the files are in {pieces[0]['pieces_before']:,.0f} pieces, the copies "
             f"in {pieces[0]['pieces']:,.0f}"
         )
     return None

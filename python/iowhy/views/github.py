@@ -33,7 +33,7 @@ def wanted(annotate: str) -> bool:
 
 
 def annotate(outcomes: "Sequence[Outcome]", say: Say = masked) -> None:
-    """A line for each that was broken or is not known, at most ten: the last tells how many more there are."""
+    """A line for each that was broken or is not known, at most ten: the last says how many more there are."""
     bad = [one for one in outcomes if not one.held]
     shown = bad if len(bad) <= MOST else bad[: MOST - 1]
     lines = [("error" if one.held is False else "warning", one.sentence) for one in shown]
@@ -85,7 +85,7 @@ def _data(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text in Markdown: names of files are anybody's, and shall be no link, no HTML and no cell of their own."""
+    """Text in Markdown: names of files come from anybody, and shall be no link, no HTML and no extra cell."""
     return "".join(
         one if one.isalnum() or one in " .,:;/'%=?" or ord(one) > 127 else f"&#{ord(one)};"
         for one in printable(text)

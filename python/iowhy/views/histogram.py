@@ -28,7 +28,7 @@ Row = dict[str, object]
 
 
 def show(out: Console, shown: Sequence[Row], drawn: "Histogram", columns: Sequence[Column]) -> None:
-    """Draws the rows, which stand together by what they are of and in the order of their bounds."""
+    """Draws the rows, which are together by what they are of and in the order of their bounds."""
     unit = next((column.unit for column in columns if column.name == drawn.low), "count")
     summed = [column for column in columns if _OF_WHOLE.match(column.name)]
 

@@ -47,7 +47,7 @@ def show_scenario(one: Scenario, out: Console) -> None:
 
 
 def show_checks(checks: Sequence[Check], out: Console) -> None:
-    """Expected and found, what is not right, the figures beside those published, what was taken for what."""
+    """Expected and found, what is not right, the figures next to those published, what was taken for what."""
     _verified(checks, out)
     for check in checks:
         if check.not_run is not None:
@@ -67,8 +67,8 @@ def number(value: float | None) -> str:
 
 
 def _verified(checks: Sequence[Check], out: Console) -> None:
-    heads = ("scenario", "expected", "found", "claims", "to gain", "saves", "fixed", "")
-    table = _table(*heads, right=("claims", "to gain", "saves"))
+    heads = ("scenario", "expected", "found", "claims", "could save", "saves", "fixed", "")
+    table = _table(*heads, right=("claims", "could save", "saves"))
     for check in checks:
         broken, fixed = check.broken, check.fixed
         table.add_row(
@@ -76,7 +76,7 @@ def _verified(checks: Sequence[Check], out: Console) -> None:
             check.scenario.broken.causes[0],
             "–" if broken is None else broken.found,
             "–" if broken is None else f"{broken.share:.0%}",
-            "–" if check.to_gain is None else f"{check.to_gain:.0%}",
+            "–" if check.could_save is None else f"{check.could_save:.0%}",
             "–" if check.gain is None else f"{check.gain:.0%}{_by_remedy(check)}",
             "–" if fixed is None else f"{fixed.found} {fixed.share:.0%}",
             "not run" if check.not_run else "ok" if check.ok else "NOT OK",
@@ -85,7 +85,7 @@ def _verified(checks: Sequence[Check], out: Console) -> None:
 
 
 def _by_remedy(check: Check) -> str:
-    """Which of the printed remedies the fix is: ` (1 of 4)`; nothing where that is not said of the scenario."""
+    """Which of the printed remedies the fix is: ` (1 of 4)`; nothing if that is not said of the scenario."""
     tried = check.tried
     if tried is None:
         return ""

@@ -31,7 +31,7 @@ Row = dict[str, object]
 def show(
     out: Console, shown: Sequence[Row], plots: "SmallPlots", columns: Sequence[Column]
 ) -> None:
-    """A paragraph for each device, or one; nothing where there is but one time."""
+    """A paragraph for each device, or one; nothing if there is but one time."""
     times = _without_gaps(sorted({number(row[plots.over]) for row in shown}))
     if len(times) < 2:
         return
@@ -102,7 +102,7 @@ def _largest(
 
 
 def plot(values: dict[float, float], times: Sequence[float]) -> str:
-    """Values over these times, in WIDEST cells at most: the largest of each stretch, a blank where none is known."""
+    """Values over these times, in WIDEST cells at most: the largest of each stretch, a blank if none is known."""
     cells = min(WIDEST, len(times))
     most = max(values.values(), default=0.0)
     drawn = ""

@@ -107,7 +107,7 @@ class Lines:
         self._made: Console | None = None
 
     def print(self, *what: Any, soft_wrap: bool = False, **how: Any) -> None:
-        """As rich's; a Text of ours on a line of its own needs no rich."""
+        """As rich's; a Text of ours on its own line needs no rich."""
         if how or len(what) > 1 or (what and not (soft_wrap and isinstance(what[0], Text))):
             self._whole.print(*what, soft_wrap=soft_wrap, **how)
             return

@@ -36,7 +36,7 @@ _NEAR = "\ue001"
 def console(to_stderr: bool = False) -> "Console":
     """A console on stdout or stderr; NO_COLOR and a pipe get plain text.
 
-    A terminal's width is its own; a pipe's is COLUMNS where that is set, within 60 to 200 columns.
+    A terminal's width is its own; a pipe's is COLUMNS if that is set, within 60 to 200 columns.
     """
     stream = sys.stderr if to_stderr else sys.stdout
     width = 0
@@ -88,7 +88,7 @@ class Laid(Struct, frozen=True):
 
 
 def shorten(text: str, width: int) -> str:
-    """Text cut in the middle to `width` cells: of a path, both ends tell the most."""
+    """Text cut in the middle to `width` cells: of a path, both ends say the most."""
     if cell_len(text) <= width:
         return text
     head = (width - 1) // 3
@@ -178,7 +178,7 @@ def paragraph(out: "Console", text: str, style: str = "", indent: int = 0, hang:
 
 
 def labelled(out: "Console", label: str, text: str, style: str = "") -> None:
-    """Print text beside a label, in a column of its own; nothing without a text."""
+    """Print text next to a label, in its own column; nothing without a text."""
     if not text:
         return
     first, *rest = wrapped(out, text, " " * LABEL, " " * LABEL)

@@ -43,7 +43,7 @@ def print_verdict(
 ) -> None:
     """Print the verdict, on the terminal or as the documented JSON object.
 
-    `evidence` adds all that the first finding rests on, `every` all findings. `kept` is that the recording stays where it is, and can be asked more. `outcomes` are those of expectations.
+    `evidence` adds all that the first finding rests on, `every` all findings. `kept` is that the recording is kept, and can be asked more. `outcomes` are those of expectations.
     """
     if as_json:
         document = as_document(overview)

@@ -17,7 +17,7 @@ Stamp = tuple[tuple[str, int, int], ...]
 
 
 def stamp_of(path: Path) -> Stamp | None:
-    """Something that changes whenever a file of the recording does; None where there is none (yet, or no more).
+    """Something that changes whenever a file of the recording does; None if there is none (yet, or no more).
 
     It costs a directory listing: recorders close their files by giving them their names, which changes the folder.
     """
@@ -49,7 +49,7 @@ class Grown(Struct, frozen=True):
 
 
 def grown(path: Path) -> Grown:
-    """The recording as it is now. Raises Problem where it is none, or nothing is in it yet."""
+    """The recording as it is now. Raises Problem if it is none, or nothing is in it yet."""
     from iowhy.recordings import open_recording
 
     recording = open_recording(path)
@@ -66,7 +66,7 @@ def grown(path: Path) -> Grown:
 
 
 def _span(recording: "Recording") -> tuple[int, int]:
-    """The first and last moment that the samples know of, (0, 0) where there are none."""
+    """The first and last moment that the samples know of, (0, 0) if there are none."""
     with recording.opened() as opened:
         rows = opened.row_counts()
         known = [table for table in _CLOCKS if rows.get(table)]

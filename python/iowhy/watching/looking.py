@@ -100,7 +100,7 @@ class Looking:
             said = f"could save up to {percent(found.gain)}: {found.gain_condition}"
             lines.append((said, "green"))
         lines += [(f"but {text}", "yellow") for text in found.against]
-        lines += [(f"less sure because {text}", "dim") for text in found.lowered_by]
+        lines += [(f"less certain because {text}", "dim") for text in found.lowered_by]
         lines += [(f"Fix: {text}", "bold green") for text in found.remedies[:1]]
         lines += [(f"or: {text}", "green") for text in found.remedies[1:4]]
         return lines

@@ -1,7 +1,7 @@
 """To which invocations of a program a remedy applies: what the recording shows of it must leave room for the remedy.
 
 What a program did says it best (how many files it read, which calls it made, who worked below it). How it was typed is
-taken where that is known: of a program that a build starts it is not, and then no word stands against a remedy.
+taken if that is known: of a program that a build starts it is not, and then no word is against a remedy.
 """
 
 import shlex
@@ -46,7 +46,7 @@ class Conditions(Protocol):
 
 
 def applies(facts: Facts, names: Iterable[str], remedy: Conditions) -> bool:
-    """Whether a remedy can change anything for what was recorded; what is not known does not stand against it.
+    """Whether a remedy can change anything for what was recorded; what is not known does not speak against it.
 
     `names` are what is typed to start the program.
     """
@@ -83,7 +83,7 @@ def _moves_so(facts: Facts, remedy: Conditions) -> bool:
 
 
 def _shrinks(facts: Facts, names: Iterable[str]) -> bool:
-    """Whether the processes of these names read more than they write, however they were typed (zcat, unxz); true where that is not known."""
+    """Whether the processes of these names read more than they write, however they were typed (zcat, unxz); true if not known."""
     moved = bytes_moved(facts.relations, names)
     return moved is None or moved.written <= INCOMPRESSIBLE * moved.read
 
@@ -91,21 +91,21 @@ def _shrinks(facts: Facts, names: Iterable[str]) -> bool:
 def _reads_again(facts: Facts) -> bool:
     """Whether it reads what had been in memory before: what a command reads for the first time is in no cache, however large.
 
-    True where that is not known: what ran already may have read it before.
+    True if not known: what ran already may have read it before.
     """
     again = facts.cache.reread_share
     return facts.run.mode != "run" or again is None or again >= LISTED
 
 
 def _bytes_each(facts: Facts) -> float | None:
-    """Of the calls that read and write data; None where none did or their bytes are not known."""
+    """Of the calls that read and write data; None if none did or their bytes are not known."""
     both = [one for one in (facts.calls.reads, facts.calls.writes) if one.done_bytes is not None]
     calls = sum(one.calls for one in both)
     return sum(one.done_bytes or 0 for one in both) / calls if calls else None
 
 
 def given(argv: Sequence[str], names: Iterable[str]) -> list[str] | None:
-    """The words that were typed behind the name of a program, also in a script for a shell; None where it is not named there."""
+    """The words that were typed behind the name of a program, also in a script for a shell; None if it is not named there."""
     named, found, behind = set(names), [], False
     seen = False
     for word in _words(argv):

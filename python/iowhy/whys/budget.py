@@ -37,7 +37,7 @@ NO_DIRECTION = "I/O of which the text does not say whether it reads or writes"
 class Piece(Struct, frozen=True):
     """Time of one class, by the call and reason behind it; `mode` is how CPUs were used then.
 
-    `thread_ns` is None for evidence that counts no threads, `elapsed_ns` where it is not known how
+    `thread_ns` is None for evidence that counts no threads, `elapsed_ns` if not known how
     long it took. `elapsed_part` is its part of the elapsed time: the parts of all pieces are the whole.
     `elapsed` is a share (0..1) of the time that findings speak of (`Budget.left_out`).
     """
@@ -75,7 +75,7 @@ class Budget(Struct, frozen=True):
 
     `lines` are of all that time, for those who draw it. What causes ask (`elapsed`, `calls`, `modes`, `heaviest_*`, pieces'
     `elapsed`) is a share of the time that the command itself takes: `left_out` (0..1) is the part of the elapsed time that the recorder
-    took, where that is so much that no share would be the command's; else 0.
+    took, if that is so much that no share would be the command's; else 0.
     """
 
     known: bool
@@ -180,7 +180,7 @@ def measure(relations: Relations) -> Budget:
     if not rows:
         return Budget(
             known=False,
-            unknowns=("where the time went: nothing here tells how threads spent it",),
+            unknowns=("where the time went: nothing here says how threads spent it",),
         )
     whole = sum(row.elapsed_part for row in rows)
     timed = [row.thread_ns for row in rows if row.thread_ns is not None]
@@ -220,7 +220,7 @@ _Words = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 def _said(relations: Relations, basis: str, origin: str) -> _Words:
-    """Notes on what the shares are of, and what the evidence does not tell."""
+    """Notes on what the shares are of, and what the evidence does not say."""
     if basis == "threads":
         return (), _unknown_of_threads(relations)
     if basis == "machine":

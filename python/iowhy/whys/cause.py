@@ -29,7 +29,7 @@ class Cause(Struct, frozen=True):
 
     `remedies` are in order of cost, cheapest first. `experiment` is the lever that would prove it, and
     `unsafe_proof` that this lever gives up durability, `proof_cache` the state of the cache (`--cache`) in which
-    alone it shows anything, where that is not the lever's own. `find` looks for it in a recording's facts, None
+    alone it shows anything, if that is not the lever's own. `find` looks for it in a recording's facts, None
     when it is not there or cannot be known. `beats` are causes to which the same evidence points and
     which this one explains: where both claim the same time, it gets it. `settled_by` are commands of
     usual tools that would show it where only other tools' texts are at hand. `only_if` makes a cause that

@@ -96,7 +96,7 @@ def _remedy(one: Remedy) -> str:
 
 
 def _unseen(cause: Cause) -> str:
-    """Where it is not known whether it is there."""
+    """It is not known whether it is there."""
     if not cause.unseen_without:
         return ""
     named = " or ".join(f"`{name}`" for name in cause.unseen_without)

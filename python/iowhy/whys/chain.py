@@ -1,7 +1,7 @@
 """Links of a chain of whys, and the words for their numbers.
 
 One place builds links, so that every statement shows its number the same way and carries the bare
-value beside it for programs.
+value next to it for programs.
 """
 
 from iowhy.units import count, duration, percent, rate, size

@@ -84,7 +84,7 @@ def asks_in_order(facts: Facts, request_bytes: float) -> bool:
 
 
 def streams_on_a_disk_that_turns(facts: Facts) -> bool:
-    """Whether its requests lie in order on a disk with one head, which moves them one by one as fast as many at once."""
+    """Whether its requests are in order on a disk with one head, which moves them one by one as fast as many at once."""
     requests = facts.requests
     turns = requests.rotational and not SAYS_SO_ALWAYS.fullmatch(requests.device or "")
     jumps = requests.jump_share
@@ -92,7 +92,7 @@ def streams_on_a_disk_that_turns(facts: Facts) -> bool:
 
 
 def requests_were_recorded(facts: Facts) -> bool:
-    """Whether its own requests are known, be it that there were none.
+    """Whether its own requests are known, also that there were none.
 
     Other tools' lists of requests without one of the command's say nothing: they name no command.
     """
@@ -134,7 +134,7 @@ def bytes_per_sync(facts: Facts) -> float | None:
 
 
 def warmed(facts: Facts, *, gone: bool) -> tuple[Remedy, ...]:
-    """How what is read for the first time comes to be in memory; nothing where it is gone at the end."""
+    """How what is read for the first time comes to be in memory; nothing if it is gone at the end."""
     return () if gone else (RUN_AGAIN if facts.run.mode == "run" else READ_ONCE,)
 
 
@@ -180,9 +180,9 @@ def claimed(facts: Facts, claims: Iterable[Claim]) -> float:
 
 
 def only_reads_count(facts: Facts) -> bool:
-    """Whether it waits for reads of its own, on a device of its own: then only these are its device's work.
+    """Whether it waits for its own reads, on its own device: then only these are its device's work.
 
-    What it wrote without waiting, to lay out its file say, is not what it waits for.
+    What it wrote without waiting, to allocate its file say, is not what it waits for.
     """
     waiting = facts.budget.elapsed(*classes.STORAGE, classes.THROTTLED)
     reading = facts.budget.elapsed(classes.READ) > MOSTLY * waiting
@@ -192,7 +192,7 @@ def only_reads_count(facts: Facts) -> bool:
 def busy_while_waiting(facts: Facts) -> float | None:
     """How busy its device is in the time that the command waits for storage (0..1, about).
 
-    None where that is not known: also where its requests were recorded and there are none, as what other
+    None if not known: also where its requests were recorded and there are none, as what other
     devices do then says nothing of what it waits for.
     """
     waiting = facts.budget.elapsed(*classes.STORAGE, classes.THROTTLED)

@@ -13,7 +13,7 @@ _WORDS = {
     28: ("ENOSPC", "no space is left", "df -h has its blocks, df -i its inodes"),
     30: ("EROFS", "nothing can be written there", "findmnt shows how it is mounted, journalctl -k whether an error made it so"),
     110: ("ETIMEDOUT", "the server did not answer in time", "its own log, and its mount options (soft, timeo)"),
-    116: ("ESTALE", "the server has no such file any more", "somebody else took it away, or it was exported anew"),
+    116: ("ESTALE", "the server has no such file any more", "somebody else took it away, or it was exported again"),
     117: ("EUCLEAN", "the filesystem is damaged", "journalctl -k, and fsck while it is not mounted"),
     122: ("EDQUOT", "the quota is used up", "quota shows what is left"),
 }  # fmt: skip

@@ -15,7 +15,7 @@ OF_TIME = ("the time", WITHOUT_RECORDER, THE_PART)
 
 
 class CodeFrame(Struct, frozen=True):
-    """One function of a path through a program. `name` is how it is shown; `function` is None where it has none of its own."""
+    """One function of a path through a program. `name` is how it is shown; `function` is None if it has none."""
 
     name: str
     function: str | None
@@ -42,7 +42,7 @@ class Claim(Struct, frozen=True):
 
     `classes` are names of budget classes; `calls`, `reasons` and `modes` narrow them to system
     calls, reasons of waits and modes of CPU use (None: any). `fraction` (0..1) is how much of what
-    matches is claimed, for causes that know of only a part of the requests or pages. `follows`: it is time that goes with
+    matches is claimed, for causes that know of only a part of the requests or pages. `follows`: it is time that comes with
     what the other claims are about, and shows neither where nor when that is.
     """
 
@@ -57,7 +57,7 @@ class Claim(Struct, frozen=True):
 class Saving(Struct, frozen=True):
     """What the first remedy can save at most: `part` (0..1) of the time that the finding is about.
 
-    `condition` says what that takes, in words that follow "if" or "with" of their own.
+    `condition` says what that takes, in words that follow their own "if" or "with".
     """
 
     part: float
@@ -68,18 +68,18 @@ class Candidate(Struct, frozen=True):
     """A cause that a recording shows, before it is settled which cause gets which time.
 
     `saving` is of the time that it gets; `by_order` is what a remedy saves of it that only changes the order of what is
-    read, `by_less` what one saves that leaves work out, and `by_remedy` what those of its own do that it names, where that is
+    read, `by_less` what one saves that leaves work out, and `by_remedy` what those of its own do that it names, if that is
     other than `saving`.
     `summary` completes "sqlite3 spent 69 % of its time …": what it did in that time (`waiting for …`, `reading …`).
     `confidence` (0..1) is how well the measurements carry it, with `lowered_by` in words; `against`
     are measurements that speak against it. `fixed_share` is for evidence without any budget, and `share_of`
     what that is a share of. `provable` is false where the cause's experiment could not help here; `experiment` is the lever
-    that would, where it is another than the cause's.
+    that would, if it is another than the cause's.
     `needs` are the sensors whose absence weakens it. `remedy` comes before the cause's own remedies;
     `remedies` replace them, where these would not help. `behind` names causes whose remedy
     must come first: where one of them can lead, this finding is shown behind it. `first` is what must be done before
-    what a program can be told helps, unless that leaves work out: the start of a sentence which that ends. `never_ends`: it
-    comes before all others whatever its share is, as what waits for it waits for ever.
+    what a program can be set to helps, unless that leaves work out: the start of a sentence which that ends. `never_ends`: it
+    comes before all others whatever its share is, as what waits for it waits forever.
     """
 
     claims: tuple[Claim, ...]
@@ -115,7 +115,7 @@ class Finding(Struct, frozen=True):
     that explains no time, instead of others. `share_of` says what `share` is a part of: the elapsed
     time, but where no time was printed. `classes` are those of the time budget that it claims time of.
     `behind` names the cause whose remedy must come first, where it was put behind that although more could be gained here.
-    `never_ends`: it is first whatever it explains, as what waits for it waits for ever. `also_fits`: causes to which the evidence
+    `never_ends`: it is first whatever it explains, as what waits for it waits forever. `also_fits`: causes to which the evidence
     points too, and which this one explains.
     """
 

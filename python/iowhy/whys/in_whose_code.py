@@ -88,7 +88,7 @@ def in_whose_code(facts: Facts, claims: tuple[Claim, ...]) -> tuple[Link, ...]:
 
 
 def without_code(finding: Finding) -> Finding:
-    """A finding for others' eyes: names of functions tell what a program is."""
+    """A finding for others' eyes: names of functions reveal what a program is."""
     chain = tuple(link for link in finding.chain if link.report != _REPORT)
     return replace(finding, chain=chain)
 
@@ -109,7 +109,7 @@ def heaviest_path(relations: Relations, claims: Iterable[Claim]) -> Path | None:
 
 
 def path_of_calls(relations: Relations, call: str) -> Path | None:
-    """The path with a third of the calls of one name, by what samples of them stand for."""
+    """The path with a third of the calls of one name, by what samples of them represent."""
     if not _sampled(relations):
         return None
     weights = f"SELECT user_stack_id, calls AS weight FROM stack_samples WHERE syscall = {text_literal(call)}"
@@ -234,7 +234,7 @@ def _of_program(frames: list[CodeFrame]) -> list[CodeFrame]:
 
 
 def _of_script(frames: tuple[CodeFrame, ...]) -> tuple[CodeFrame, ...]:
-    """A path without the functions of an interpreter, where those of its script have names: between two of them are four of its own."""
+    """A path without the functions of an interpreter, where those of its script have names: between two of them are four of the interpreter's."""
     scripts = any(frame.module is None and frame.function is not None for frame in frames)
     if not scripts:
         return frames

@@ -13,7 +13,7 @@ REQUESTS_MIN = 16
 
 
 def layers_below(facts: Facts, claims: tuple[Claim, ...]) -> tuple[Link, ...]:
-    """Links for a finding of time that waits for storage; none where the device lies on nothing."""
+    """Links for a finding of time that waits for storage; none where the device is on nothing."""
     if not any(claim.classes & set(classes.STORAGE) for claim in claims):
         return ()
     found = facts.layers

@@ -15,7 +15,7 @@ SYNC_COMPUTES = 0.5
 
 
 def synchronous_writes(facts: Facts) -> Link | None:
-    """That it is writes which make data durable, not calls of their own; O_SYNC only where that is seen."""
+    """That it is writes which make data durable, not their own calls; O_SYNC only if that is seen."""
     if not facts.calls.by_write:
         return None
     how = " (O_SYNC, O_DSYNC)" if facts.durable_writes else ""
@@ -221,7 +221,7 @@ def _measured_load(load: Load) -> Link:
 
 
 def dirtied_by_others(facts: Facts) -> Link | None:
-    """Who made dirty what the command's syncs wait for besides its own data."""
+    """Who made dirty what the command's syncs wait for apart from its own data."""
     found = facts.requests.dirtied_by
     if found is None:
         return None

@@ -17,7 +17,7 @@ class Step(Struct, frozen=True):
     """A command and what it would show."""
 
     command: str
-    tells: str
+    shows: str
 
 
 def next_steps(

@@ -1,4 +1,4 @@
-"""What programs can be told, as data: `iowhy/whys/programs/NAME.toml`, one file for each program.
+"""What programs can be set to, as data: `iowhy/whys/programs/NAME.toml`, one file for each program.
 
 A file says by what the program is known and, by cause, which of its settings helps, what that risks and where its
 documentation says so:
@@ -9,8 +9,8 @@ documentation says so:
     clients = ["libpq.so", "*/pg/lib/client.js"]  # optional: libraries, or patterns of files, of those who ask its server to do the work
     server = ["postgres"]               # optional: the names that that server's process may have
     finished = true                     # optional: who runs it does not program it: what only its authors can do is left out
-    once = true                         # optional: what it has done is done: a second run is no remedy, and no trial
-    typed_as = ["npm"]                  # optional: what is typed to start it, beside the names of its executables
+    once = true                         # optional: what it has done is done: a second run neither helps nor proves anything
+    typed_as = ["npm"]                  # optional: what is typed to start it, next to the names of its executables
 
     [[known_by]]                        # one of these, with all that it names
     executable = "sqlite3"              # its file was opened, and a process of that name did a part of the work
@@ -21,23 +21,23 @@ documentation says so:
     causes = ["sync-storm"]             # names of causes
     calls = ["unlink"]                  # optional: only where one of these is among the three that take most time (of CPUs, where the
                                         # finding is about those), and enough of it to be listed
-    filesystems = ["xfs"]               # optional: only where what is waited for longest lies on one of this kind
+    filesystems = ["xfs"]               # optional: only where what is waited for longest is on one of this kind
     computes = true                     # optional: only where more of the CPU time is the program's own than the kernel's
-    files = ["*/hsperfdata_*/*"]        # optional: only where there is a file of each pattern
+    files = ["*/hsperfdata_*/*"]        # optional: only if there is a file of each pattern
     syncs = ["*.dpkg-new"]              # optional: patterns of the files whose syncs it ends; without: of any
     spares = ["*/rpmdb.sqlite*"]        # optional: patterns of files whose syncs it leaves
     syncs_by = ["pwrite64"]             # optional: the calls that sync, where it ends only these
     syncing_threads = 2                 # optional: only where so many threads or more sync files of `syncs`
     reads = ["*.jar"]                   # optional: patterns of the files whose reads it ends; without: of any
     words = ["--checksum"]              # optional, as all down to again (iowhy.whys.applies): only where it was typed with
-                                        # a word of one of these patterns; where it is not known how it was typed, too
+                                        # a word of one of these patterns; if not known how it was typed, too
     unless = ["-j*"]                    # not where it was typed with one of these
     worked = ["rustc"]                  # only where one of these executables did a part of the work
     files_read = 20                     # only where the data of so many files were read
     files_written_at_most = 5           # and of no more than so many written
     bytes_at_most = 32768               # only where its reads and writes moved so many bytes each, on average, or fewer
-    without_files = ["*-wal"]           # only where there is no file of any of these patterns
-    without_calls = ["ioctl"]           # only where none of these calls was made
+    without_files = ["*-wal"]           # only if there is no file of any of these patterns
+    without_calls = ["ioctl"]           # only if none of these calls was made
     single_threaded = true              # only where no process has a second thread
     shrinks = true                      # only where it, or those that `worked`, read more than they write: who takes apart does not
     again = true                        # only where it reads what had been in memory before, or ran already before it was recorded
@@ -48,7 +48,7 @@ documentation says so:
     link = "https://…"
 
 A remedy that ends only some of the syncs, or of the reads, gains no more than their share of the time in syncs, or of the time of
-requests that read files, and where that is next to nothing it is not offered. One that changes only an order gains what the cause says of that (by_order of a candidate), one that leaves
+requests that read files, and if that is next to nothing it is not offered. One that changes only an order gains what the cause says of that (by_order of a candidate), one that leaves
 work out likewise (by_less).
 """
 
@@ -121,7 +121,7 @@ class Setting(Struct, frozen=True):
 
 
 class Program(Struct, frozen=True):
-    """A program, by what it is known, and what it can be told."""
+    """A program, by what it is known, and what it can be set to."""
 
     name: str
     version: str
@@ -167,7 +167,7 @@ def at_work(facts: Facts) -> tuple[Program, ...]:
 def remedies(
     facts: Facts, known: Iterable[Program], cause: str, *, of_syncs: bool, of_cpu: bool = False
 ) -> tuple[Remedy, ...]:
-    """What can be told to the programs at work against a cause, each with its risk and link.
+    """What the programs at work can be set to against a cause, each with its risk and link.
 
     `of_syncs` says that the finding's time is waiting for syncs: then a remedy is worth those that it ends. Those that
     end most come first, else as the programs' files have them. `of_cpu` says that it is time on CPUs, or waiting for one.
@@ -209,7 +209,7 @@ def remedies(
 
 
 def _waited_for(facts: Facts) -> str | None:
-    """What kind of filesystem is waited for longest; None where that is not known."""
+    """What kind of filesystem is waited for longest; None if not known."""
     found = filesystems.of(facts.filesystems, filesystems.waited_for_most(facts.relations))
     return None if found is None else found.kind
 
@@ -229,7 +229,7 @@ def _heaviest(facts: Facts, *, of_cpu: bool) -> set[str]:
 
 
 def _shared(facts: Facts, remedy: Setting) -> bool:
-    """Whether as many threads sync as a remedy takes that lets them share one; true where that is not known."""
+    """Whether as many threads sync as a remedy takes that lets them share one; true if not known."""
     if remedy.syncing_threads is None:
         return True
     found = threads_that_sync(facts.relations, remedy.syncs)
@@ -237,7 +237,7 @@ def _shared(facts: Facts, remedy: Setting) -> bool:
 
 
 def _part(facts: Facts, remedy: Setting, *, of_syncs: bool) -> float:
-    """Of the time in syncs, or in reads, the share of those that a remedy ends; 1 where that is about all, or none is known."""
+    """Of the time in syncs, or in reads, the share of those that a remedy ends; 1 if that is about all, or none is known."""
     if remedy.reads:
         part = share_of_reads(facts.relations, remedy.reads)
     elif of_syncs and remedy.partial:

@@ -4,7 +4,7 @@ from msgspec import Struct
 
 
 class Remedy(Struct, frozen=True):
-    """`do` is an order without a full stop, in words or as it is typed; `risk` is what it costs or may cost, "" where that is nothing.
+    """`do` is an order without a full stop, in words or as it is typed; `risk` is what it costs or may cost, "" if that is nothing.
 
     `link` documents it, `program` is whose setting it is. `for_authors`: it takes a change of the program, `for_layouts`: another layout of
     its files (neither is for who only uses a program that is known); `second_run`: it is one. `part` (0..1) is how much of the

@@ -17,7 +17,7 @@ from iowhy.whys.finding import Saving
 
 
 class Kind(Struct, frozen=True):
-    """A kind of device: what it moves in order, and what a request takes of it besides (command, answer, interrupt), at least."""
+    """A kind of device: what it moves in order, and what a request also takes of it (command, answer, interrupt), at least."""
 
     words: str
     bytes_per_s: float
@@ -114,7 +114,7 @@ def _may_turn(requests: Requests) -> bool:
 
 
 def _enough_reads(requests: Requests) -> bool:
-    """Only reads tell: what is written goes into a disk's memory first."""
+    """Only reads show it: what is written goes into a disk's memory first."""
     return requests.reads >= QUICK_READS and not requests.writes
 
 

@@ -48,7 +48,7 @@ def _mostly(found: Sequence[Served]) -> str:
 
 
 def unanswered(most: Served, where: str) -> Link | None:
-    """It is no slow answer that is waited for: the recorder has asked, and got none."""
+    """It is not a slow answer that is waited for: the recorder has asked, and got none."""
     if most.unanswered_ns is None:
         return None
     return link(

@@ -65,7 +65,7 @@ def _taken(left: list[float], wanted: list[float], following: list[float]) -> li
 def _wanted(
     pieces: tuple[Piece, ...], claims: tuple[Claim, ...]
 ) -> tuple[list[float], list[float]]:
-    """What claims ask of each piece by themselves, and what those that follow; those that ask for the same piece not twice."""
+    """What claims ask of each piece alone, and what those that follow; those that ask for the same piece not twice."""
     return _most(pieces, claims, follows=False), _most(pieces, claims, follows=True)
 
 

@@ -13,7 +13,7 @@ def together(findings: list[Finding]) -> list[Finding]:
     """The findings, those that have a remedy in common with what it gains of the time of all of them.
 
     A remedy is the same where its words are. One that comes first with one finding, and
-    stands further down with others, comes first with these too where that gains more.
+    is further down with others, comes first with these too where that gains more.
     """
     done = list(findings)
     free = {at for at, one in enumerate(done) if one.remedies and one.share_of in OF_TIME}

@@ -37,7 +37,7 @@ IN_ORDER = 0.3
 SHARED = (
     Threshold("share of the time, at least", LISTED, "share", "nobody changes a thing for less"),
     Threshold(
-        "device time of others, for a device of its own, below", OTHERS, "share",
+        "device time of others, for its own device, below", OTHERS, "share",
         "with more, what is seen of the device is their doing too",
     ),
     Threshold(
@@ -58,7 +58,7 @@ SHARED = (
     ),
     Threshold(
         "extents of a file in pieces, at least", EXTENTS_MIN, "extents",
-        "a few jumps cost nothing beside thousands of requests",
+        "a few jumps cost nothing next to thousands of requests",
     ),
     Threshold(
         "bytes per sync call of a sync of little, at most", BYTES_PER_SYNC, "bytes",

@@ -85,7 +85,7 @@ class Commands(Struct, frozen=True, dict=True):
         )
 
     def _data_place(self, whole: bool) -> str | None:
-        """` --data-directory DIR` where its data lie elsewhere. `whole`: all that lies there is copied or walked
+        """` --data-directory DIR` where its data are elsewhere. `whole`: all that is there is copied or walked
         through, which None says cannot be done with what it would be."""
         where = self.directory or Path.cwd()
         if self.data is None:
@@ -152,6 +152,6 @@ def commands(facts: Facts) -> Commands:
 
 
 def _free(recording: Path) -> Path:
-    """A name for the recording after a change, beside this one: x-after.iowhy, x-after-2.iowhy, …"""
+    """A name for the recording after a change, next to this one: x-after.iowhy, x-after-2.iowhy, …"""
     stem = recording.name.removesuffix(".iowhy")
     return free_name(recording.parent, f"{stem}-after")

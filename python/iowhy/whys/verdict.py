@@ -66,7 +66,7 @@ class Verdict(Struct, frozen=True):
         return f"{self.headline} Fix ({first.cause}): {fix.do}{f'; {saved}' if saved else ''}."
 
     def saved(self, fix: Fix) -> str:
-        """What a fix could save at best, in words; nothing where it is not known to."""
+        """What a fix could save at best, in words; nothing if not known to."""
         return answer.saved(self.shares_of_s, self.budget.basis, self.commands.mode, fix)
 
     @property
@@ -169,7 +169,7 @@ def _missing(missing: dict[str, str]) -> list[str]:
 def _ordered(findings: list[Finding], behind: dict[str, tuple[str, ...]]) -> list[Finding]:
     """Largest gain first, then the largest share. Which cause explains what points to another was settled with the time.
 
-    A finding whose remedy only helps after another's stands behind that, where that one can lead.
+    A finding whose remedy only helps after another's is behind that, where that one can lead.
     """
     ordered = sorted(findings, key=lambda f: (-f.gain, -f.share, f.cause))
     for late in [one for one in ordered if behind.get(one.cause)]:

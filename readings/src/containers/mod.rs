@@ -47,7 +47,7 @@ pub struct Container {
 }
 
 impl Container {
-    /// What it is called: NAMESPACE/POD/NAME where it is in a pod, else its name, its id where it has none.
+    /// What it is called: NAMESPACE/POD/NAME if it is in a pod, else its name, its id where it has none.
     pub fn called(&self) -> String {
         let name = self.name.as_ref().unwrap_or(&self.id);
         let Some(pod) = &self.pod else {

@@ -1,4 +1,4 @@
-"""Files that go with the agent: a systemd unit, a file to begin with, alert rules for Prometheus, a board for Grafana."""
+"""Files for the agent: a systemd unit, a file to begin with, alert rules for Prometheus, a board for Grafana."""
 
 import shutil
 import sys

@@ -33,7 +33,7 @@ def _look(machine: Machine) -> Condition | None:
 
 
 def _has_sysfs(machine: Machine) -> bool:
-    """/sys is mounted, or nothing tells what is (proc_mounts(5))."""
+    """/sys is mounted, or nothing says what is (proc_mounts(5))."""
     mounts = machine.text("/proc/mounts")
     lines = [line.split() for line in (mounts or "").splitlines()]
     return mounts is None or any(len(words) > 2 and words[2] == "sysfs" for words in lines)

@@ -1,4 +1,4 @@
-"""The recorder: a program of its own, made for one kind of processor."""
+"""The recorder: its own program, made for one kind of processor."""
 
 from iowhy.doctor.check import Check, Condition
 from iowhy.doctor.machine import Machine

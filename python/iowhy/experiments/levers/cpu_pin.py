@@ -36,7 +36,7 @@ class CpuPin(Lever, frozen=True):
     cost: int = 2
 
     def levels(self, setting: Setting, asked: tuple[str, ...]) -> tuple[Level, ...]:
-        """``one`` is left out by itself where the command uses no more than one anyway."""
+        """``one`` is left out by default if the command uses no more than one anyway."""
         known = {
             "one": Level(
                 "one CPU", "one", min(1.0, 1 / setting.profile.cpus), "leaving it one CPU"

@@ -82,7 +82,7 @@ class IoThrottle(Lever, frozen=True):
 
 
 def transferred(group: groups.Group, device: Device) -> tuple[int, int] | None:
-    """Bytes and requests of a group at a device (io.stat; blkio.throttle.*), None where not told."""
+    """Bytes and requests of a group at a device (io.stat; blkio.throttle.*), None where not reported."""
     number = f"{device.major}:{device.minor}"
     if group.version == 2:
         for line in (group.read("io.stat") or "").splitlines():

@@ -18,7 +18,7 @@ _KNOBS = {
 class IoUnlimited(Lever, frozen=True):
     """The command enters a group at the top of the hierarchy, which has no limits, for its trials.
 
-    Under version 2 that takes the group's other limits away too. What lies above a container's own top stays.
+    Under version 2 that takes the group's other limits away too. What is above a container's own top stays.
     """
 
     name: str = "io-unlimited"

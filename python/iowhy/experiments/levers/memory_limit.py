@@ -35,7 +35,7 @@ class MemoryLimit(Lever, frozen=True):
             return found
         peak = setting.profile.peak_memory_bytes
         if peak is None:
-            return "the kernel did not tell how much memory the command held"
+            return "the kernel did not say how much memory the command held"
         if peak * 0.9 < self._least(setting):
             return "the command holds hardly any memory beyond its own heap"
         return None
@@ -79,13 +79,13 @@ class MemoryLimit(Lever, frozen=True):
 
 
 def _must_have_held_it(group: groups.Group, limit_bytes: int) -> None:
-    """LevelFailed where the command went into a group of its own: it would hold more than the limit, and this one stayed empty."""
+    """LevelFailed where the command went into its own group: it would hold more than the limit, and this one stayed empty."""
     knob = "memory.peak" if group.version == 2 else "memory.max_usage_in_bytes"
     most = group.read(knob)
     if most is not None and int(most) < limit_bytes * _HELD:
         raise LevelFailed(
             f"the command used {units.size(int(most))} of the {units.size(limit_bytes)} that it was allowed: it runs in a "
-            "control group of its own, which this limit does not reach"
+            "separate control group, which this limit does not reach"
         )
 
 

@@ -20,7 +20,7 @@ _USED = 0.5
 class MemoryUnlimited(Lever, frozen=True):
     """The command enters a group at the top of the hierarchy, which has no limits, for its trials.
 
-    Under version 2 that takes the group's other limits away too. What lies above a container's own top stays.
+    Under version 2 that takes the group's other limits away too. What is above a container's own top stays.
     """
 
     name: str = "memory-unlimited"
@@ -56,7 +56,7 @@ class MemoryUnlimited(Lever, frozen=True):
                 if limit is not None and most is not None and int(most) < limit * _USED:
                     raise LevelFailed(
                         f"the command used {units.size(int(most))} outside of the limit of {units.size(limit)}: it runs in "
-                        "a control group of its own, which this lever does not reach"
+                        "a separate control group, which this lever does not reach"
                     )
                 return {}
 

@@ -14,16 +14,16 @@ from iowhy.experiments.setting import Setting
 
 
 class Preallocate(Lever, frozen=True):
-    """The command runs on a copy of the work directory whose files lie in one piece.
+    """The command runs on a copy of the work directory whose files are in one piece.
 
     A level is a directory for the copy, on another filesystem where its own is full or has free space in
-    small pieces only; that should lie on a disk of the same kind, or the answer is about the disk.
+    small pieces only; that should be on a disk of the same kind, or the answer is about the disk.
     """
 
     name: str = "preallocate"
     resource: str = "contiguous files"
     bound: str = "layout"
-    needs: str = "room for a copy beside the work directory, or in the directory that it is given"
+    needs: str = "room for a copy next to the work directory, or in the directory that it is given"
     relieves: bool = True
 
     def refusal(self, setting: Setting) -> str | None:
@@ -33,7 +33,7 @@ class Preallocate(Lever, frozen=True):
         return None
 
     def levels(self, setting: Setting, asked: tuple[str, ...]) -> tuple[Level, ...]:
-        """One: beside the work directory; else each directory given."""
+        """One: next to the work directory; else each directory given."""
         phrase = "laying its files out in one piece"
         if not asked:
             return (Level("in one piece", str(self._room(setting)), None, phrase),)
@@ -41,13 +41,9 @@ class Preallocate(Lever, frozen=True):
         for text in asked:
             place = Path(text).absolute()
             if not place.is_dir():
-                raise Problem(
-                    f"{self.name}={text}: not a directory; it is where the copy shall lie"
-                )
+                raise Problem(f"{self.name}={text}: not a directory; it is where the copy shall be")
             if setting.directory in (place, *place.parents):
-                raise Problem(
-                    f"{self.name}={text}: lies in the work directory that is to be copied"
-                )
+                raise Problem(f"{self.name}={text}: is in the work directory that is to be copied")
             if device_of(place) is None:
                 raise Problem(
                     f"{self.name}={text}: is not on a block device, so layout costs nothing"
@@ -71,7 +67,7 @@ class Preallocate(Lever, frozen=True):
                 least = len(files_below(setting.directory))
                 if after > max(before / 2, 2 * least):
                     raise LevelFailed(
-                        f"the copy lies in {after:,} pieces, the original in {before:,}: free space is "
+                        f"the copy is in {after:,} pieces, the original in {before:,}: free space is "
                         f"scattered itself; {self.name}=DIRECTORY copies to another filesystem, on a "
                         "disk of the same kind"
                     )

@@ -20,13 +20,13 @@ class SyncFree(Lever, frozen=True):
     name: str = "sync-free"
     resource: str = "syncing"
     bound: str = "sync"
-    needs: str = "--allow-unsafe, seccomp filters, room for a copy beside the work directory"
+    needs: str = "--allow-unsafe, seccomp filters, room for a copy next to the work directory"
     relieves: bool = True
     unsafe: bool = True
     only: Level | None = Level("no syncing", "off", None, "leaving out all syncing")
 
     def refusal(self, setting: Setting) -> str | None:
-        """Never without leave; and the copy must lie on the same filesystem."""
+        """Never without leave; and the copy must be on the same filesystem."""
         if not setting.allow_unsafe:
             return "data written without syncing can be lost: --allow-unsafe lets it run, on a copy"
         parent = copies.sibling(setting)

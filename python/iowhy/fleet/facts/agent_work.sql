@@ -1,7 +1,7 @@
 -- title: What the agent counted and timed in a recording, by service
 -- column measure: call, sync, io_wait, block, request or pause, text
 -- column name: of the call, of the sync or of the request's operation; empty outside any call, text
--- column service: container (NAMESPACE/NAME of a pod's) or service; empty where there is none, and of requests, which are a disk's, text
+-- column service: container (NAMESPACE/NAME of a pod's) or service; empty if there is none, and of requests, which are a disk's, text
 -- column times: those whose time is known, count
 -- column total_ns: their times, ns
 SELECT

@@ -1,5 +1,5 @@
 -- title: The disk of a recording that had the most requests
--- column device: its model, and its kind: rotating or not, and its cache; unknown where the machine does not tell, text
+-- column device: its model, and its kind: rotating or not, and its cache; unknown where the machine does not say, text
 WITH used AS (
     SELECT dev, sum(requests) AS requests
     FROM request_sums

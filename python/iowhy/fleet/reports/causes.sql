@@ -15,7 +15,7 @@
 -- column kernel: release of the kernel, text
 -- column iowhy: version that recorded, text
 -- column worst: recording in which it explains the most time, text
--- The findings are those of each recording's own verdict, which counts no time twice; `healthy` is no cause. The time of
+-- The findings are those of each recording's own verdict, which counts no time twice; `healthy` is not a cause. The time of
 -- threads is that of the classes that a finding is about, in the part that it explains of their elapsed time.
 WITH each AS (
     SELECT r.fleet_no, r.recording, r.host, coalesce(r.command, s.service) AS service, r.kernel, d.device, r.iowhy, v.judged_ns

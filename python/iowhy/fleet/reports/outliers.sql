@@ -6,7 +6,7 @@
 -- column op: read, write or flush, text
 -- column ratio: how many times as long as with its peers a request of the same size takes, ratio
 -- column deviations: how far that is from the median of the peers, in their robust standard deviations, number
--- column extra_ns: time of its requests that peers would not have taken; negative where it is quicker, ns
+-- column extra_ns: time of its requests that peers would not have taken; negative if it is quicker, ns
 -- column requests: its requests, count
 -- column hosts: machines that it is compared with, itself among them, count
 -- column peers_ratio: robust standard deviation of the peers, as a ratio, ratio
@@ -76,7 +76,7 @@ WITH cells AS (
     FROM compared
     GROUP BY service, kind, told_by, op
 ), spread AS (
-    -- Hosts that are all alike are not told apart by less than 3 %.
+    -- Hosts that are all alike are not distinguished by less than 3 %.
     SELECT
         c.service,
         c.kind,

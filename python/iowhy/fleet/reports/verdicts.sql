@@ -4,7 +4,7 @@
 -- column host: the machine's name, text
 -- column recording: the recording, text
 -- column started: when it began, UTC, text
--- column place: place of the finding in its verdict; unknown where there is none, number
+-- column place: place of the finding in its verdict; unknown if there is none, number
 -- column cause: cause, text
 -- column share: of the recording's elapsed time, share
 -- column gain: of the same, what its first remedy can save at most, share

@@ -10,7 +10,7 @@
 -- column elapsed_ns: how long it took, ns
 -- column confidence: of the first cause, share
 -- column answer: its verdict in a sentence, text
--- By what can be gained: a cause with much time that no remedy shortens is no reason to look there first.
+-- By what could be saved: a cause with much time that no remedy shortens is not a reason to look there first.
 WITH gains AS (
     SELECT f.fleet_no, max(f.gain_ns) AS most_ns, least(sum(f.gain_ns), max(v.judged_ns)) AS gain_ns
     FROM findings f

@@ -54,7 +54,7 @@ def _build(
 def _many_small(stage: Stage, *, elsewhere: bool) -> Plan:
     """Small sources that nobody has read yet, compiled part by part: little to compute, much to fetch.
 
-    The parts were written in turns, as a tree is that several people work on, so that no part lies in one piece.
+    The parts were written in turns, as a tree is that several people work on, so that no part is in one piece.
     """
     shell.need("gcc", "make")
     kind = "memory" if elsewhere else None

@@ -47,7 +47,7 @@ def _append(stage: Stage, *, on_volume: bool) -> Plan:
 SCENARIOS = (
     Scenario(
         name="copy-up",
-        title="chmod of a large file that lies in an overlay's lower layer",
+        title="chmod of a large file that is in an overlay's lower layer",
         variants=(
             Variant("whole", "metacopy=off", lambda s: _chmod(s, ""), ("overlay-copy-up",)),
             Variant("mode", "metacopy=on", lambda s: _chmod(s, ",metacopy=on"), _FINE),
@@ -67,7 +67,7 @@ SCENARIOS = (
                 lambda s: _append(s, on_volume=False),
                 ("overlay-copy-up",),
             ),
-            Variant("volume", "it lies on a volume", lambda s: _append(s, on_volume=True), _FINE),
+            Variant("volume", "it is on a volume", lambda s: _append(s, on_volume=True), _FINE),
         ),
         devices=("hdd",),
         remedy="volume",

@@ -16,7 +16,7 @@ Description: files of a scratch filesystem
 
 
 def _package(stage: Stage) -> Path:
-    """A package of small files, made beside the scratch filesystem."""
+    """A package of small files, made next to the scratch filesystem."""
     content, package = stage.folder / "content", stage.folder / "lab.deb"
     make_tree(content / "opt" / "lab", stage.choice.count(60), 10, 3000, stage.choice.seed)
     (content / "DEBIAN").mkdir(mode=0o755)
@@ -42,7 +42,7 @@ SCENARIO = Scenario(
     variants=(
         Variant(
             "durable",
-            "as Debian has it, whatever this machine is told",
+            "as Debian has it, whatever this machine is set to",
             lambda s: _unpack(s, "--refuse-unsafe-io"),
             ("sync-storm", "flush-cost"),
         ),

@@ -1,4 +1,4 @@
-"""Case 1: an in-memory database saves 4 MiB regions with mmap and msync into a file that lies scattered."""
+"""Case 1: an in-memory database saves 4 MiB regions with mmap and msync into a file that is scattered."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -65,7 +65,7 @@ def _filesystem(stage: Stage, size: int) -> Filesystem:
 
 
 def _table(filesystem: Filesystem) -> Path:
-    """In a directory of its own, which an experiment may copy without what ages the filesystem."""
+    """In its own directory, which an experiment may copy without what ages the filesystem."""
     folder = filesystem.path / "database"
     folder.mkdir()
     return folder / "table"
@@ -101,12 +101,12 @@ def _request_kib(figures: Mapping[str, Any]) -> float | None:
 
 SCENARIO = Scenario(
     name="imdb",
-    title="8 threads msync 4 MiB regions of a file that lies scattered",
+    title="8 threads msync 4 MiB regions of a file that is scattered",
     case=1,
     variants=(
         Variant(
             "scattered",
-            "the file lies in single pages",
+            "the file is in single pages",
             _broken,
             ("file-fragmented",),
             # There a request costs its work on the CPU: eight threads ask for more than two can do.
@@ -123,7 +123,7 @@ SCENARIO = Scenario(
         ),
         Variant(
             "large-units",
-            "the file lies in units of 1 MiB (bigalloc, or an extent size hint)",
+            "the file is in units of 1 MiB (bigalloc, or an extent size hint)",
             _large_units,
             ("device-saturated", "sync-storm", "device-slow", "lock-contended"),
             {"file": (*CPU, "healthy"), "memory": (*CPU, "healthy")},

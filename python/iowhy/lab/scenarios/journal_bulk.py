@@ -1,4 +1,4 @@
-"""A small file that is synced again and again beside somebody's bulk write: in the same journal, and in another."""
+"""A small file that is synced again and again next to somebody's bulk write: in the same journal, and in another."""
 
 from iowhy.lab.scenario import FINE, Plan, Scenario, Variant
 from iowhy.lab.stage import Stage
@@ -22,7 +22,7 @@ def _log(stage: Stage, *, same: bool) -> Plan:
 
 SCENARIO = Scenario(
     name="journal-bulk",
-    title="a log whose lines are synced, beside a bulk write to the same ext4",
+    title="a log whose lines are synced, next to a bulk write to the same ext4",
     variants=(
         Variant(
             "same-filesystem",

@@ -1,7 +1,7 @@
 """A program that changes a little of each of many files, and then syncs: the kernel hops from file to file.
 
-What lies in memory as large folios would be counted as written whole, so the files are cold. On a disk without
-a write cache: one that takes all of it at once would put it in order by itself.
+What is in memory as large folios would be counted as written whole, so the files are cold. On a disk without
+a write cache: one that takes all of it at once would put it in order without help.
 """
 
 from pathlib import Path

@@ -44,7 +44,7 @@ def _rows(stage: Stage, durable: int) -> Plan:
 
 SCENARIO = Scenario(
     name="mariadb-commits",
-    title="MariaDB inserts rows, each in a transaction of its own",
+    title="MariaDB inserts rows, each in its own transaction",
     variants=(
         Variant(
             "durable",

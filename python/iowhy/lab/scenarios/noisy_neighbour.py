@@ -36,7 +36,7 @@ def _reader(stage: Stage, *, noisy: bool) -> Plan:
 
 SCENARIO = Scenario(
     name="noisy-neighbour",
-    title="a reader beside six others on one disk",
+    title="a reader next to six others on one disk",
     variants=(
         Variant(
             "noisy", "six other readers", lambda s: _reader(s, noisy=True), ("device-contended",)

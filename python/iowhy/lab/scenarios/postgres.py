@@ -78,7 +78,7 @@ def _clients(stage: Stage, settings: str) -> Plan:
 
 
 def _checkpoints(stage: Stage, *, every: int) -> Plan:
-    """Rows in an order by chance, so that each touches a page of its own; a checkpoint after `every` of them, and one at the end.
+    """Rows in an order by chance, so that each touches its own page; a checkpoint after `every` of them, and one at the end.
 
     No commit waits for its log (synchronous_commit = off): what is synced is synced by checkpoints.
     """
@@ -121,7 +121,7 @@ _TOOLS = ("initdb", "postgres", "setpriv")
 SCENARIOS = (
     Scenario(
         name="postgres-commits",
-        title="PostgreSQL inserts rows, each in a transaction of its own",
+        title="PostgreSQL inserts rows, each in its own transaction",
         variants=(
             Variant(
                 "one-row",

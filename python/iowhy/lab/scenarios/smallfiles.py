@@ -26,7 +26,7 @@ def _no_barrier(stage: Stage) -> Plan:
 
 
 def _journal_elsewhere(stage: Stage) -> Plan:
-    """The log on a disk of its own, so that data and log do not pull one arm to and fro."""
+    """The log on its own disk, so that data and log do not pull one arm to and fro."""
     data, journal = stage.disk(_DISK_MIB), stage.disk(256)
     if stage.choice.fs == "ext4":
         shell.run(["mkfs.ext4", "-q", "-F", "-O", "journal_dev", "-b", "4096", str(journal.path)])
@@ -36,7 +36,7 @@ def _journal_elsewhere(stage: Stage) -> Plan:
         mkfs = ("-l", f"logdev={journal.path},size=64m")
         options = (f"logdev={journal.path}",)
     else:
-        raise Problem(f"--fs {stage.choice.fs}: it keeps no journal that could lie elsewhere")
+        raise Problem(f"--fs {stage.choice.fs}: it keeps no journal that could be elsewhere")
     filesystem = stage.filesystem(data, mkfs=mkfs, options=options)
     return _write(stage, filesystem.path / "files", 64)
 

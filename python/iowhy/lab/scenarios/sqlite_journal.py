@@ -1,4 +1,4 @@
-"""SQLite with the journal that it uses unless told otherwise, against its write-ahead log."""
+"""SQLite with the journal that it uses by default, against its write-ahead log."""
 
 from iowhy.lab.scenario import FINE, Plan, Scenario, Variant
 from iowhy.lab.stage import Stage
@@ -20,7 +20,7 @@ def _rows(stage: Stage, *pragmas: str) -> Plan:
 
 SCENARIO = Scenario(
     name="sqlite-journal",
-    title="SQLite inserts rows, each in a transaction of its own, with a rollback journal",
+    title="SQLite inserts rows, each in its own transaction, with a rollback journal",
     variants=(
         Variant(
             "rollback", "journal_mode=DELETE", lambda s: _rows(s), ("sync-storm", "flush-cost")

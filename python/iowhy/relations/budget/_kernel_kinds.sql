@@ -2,8 +2,8 @@
 -- uses: call_kinds, calls_by_filesystem, thread_calls, thread_intervals
 -- kept: table
 -- In system calls (of files and directories, or others), freeing memory because there was none (direct reclaim, with
--- the compression of zram and zswap), and the rest: page faults and interrupts. Only where the recorder told them apart.
--- What the recorder took itself is none of it. System calls are known exactly, the whole by what the kernel's ticks met: a thread has never more of any than the whole.
+-- the compression of zram and zswap), and the rest: page faults and interrupts. Only where the recorder distinguished them.
+-- What the recorder took itself is not in it. System calls are known exactly, the whole by what the kernel's ticks met: a thread has never more of any than the whole.
 -- column tid: thread, id
 -- column kind: what on, text
 -- column share: of the thread's CPU time in the kernel, share

@@ -51,7 +51,7 @@ WITH summed AS (
     SELECT
         *,
         -- The machine's readings count ticks, and may begin before the command and end after it: what its own threads
-        -- used is exact. Where it is not known how busy the CPUs are, none is known to be left.
+        -- used is exact. If it is not known how busy the CPUs are, none is known to be left.
         coalesce(
             cpus > 1 AND busy <= 1 - left_share AND u + k + r <= (1 - left_share) * cpus * n, false
         ) AS cpus_left

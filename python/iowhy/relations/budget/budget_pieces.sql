@@ -2,12 +2,12 @@
 -- uses: budget_classes, budget_sums, budget_totals
 -- kept: table
 -- Whole nanoseconds that add up: thread_ns to the time of all threads, elapsed_part to the elapsed time (to
--- 10^12 where it is not known how long that was). What rounding leaves goes to the largest piece that was
+-- 10^12 if not known how long that was). What rounding leaves goes to the largest piece that was
 -- rounded.
 -- column class: class (budget_classes), text
 -- column syscall: call, text
 -- column reason: reason, text
--- column mode: how the CPUs were used then, where it is time on or for a CPU, text
+-- column mode: how the CPUs were used then, if it is time on or for a CPU, text
 -- column thread_ns: time of all threads; NULL where nothing counts threads, ns
 -- column elapsed_part: of the elapsed time, number
 -- column elapsed_ns: of the elapsed time; NULL where its length is not known, ns

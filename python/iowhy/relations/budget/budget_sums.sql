@@ -1,13 +1,13 @@
 -- title: Time of one class by the call and reason behind it, before rounding
 -- uses: _kernel_kinds, budget_cells, budget_grid, cell_times, off_cpu, thread_intervals
--- Of recorded threads; where none was timed it is pasted_sums.
+-- Of recorded threads; if none was timed it is pasted_sums.
 -- kept: table
 -- Lengths are in sixteenths of a nanosecond.
 -- column origin: threads, text
 -- column class: key of the class, text
 -- column syscall: call, text
 -- column reason: reason, text
--- column mode: how the CPUs were used then, where it is time on or for a CPU, text
+-- column mode: how the CPUs were used then, if it is time on or for a CPU, text
 -- column thread_parts: time of all threads, number
 -- column elapsed_parts: what falls to it of the elapsed time, number
 WITH kernel_of_threads AS (

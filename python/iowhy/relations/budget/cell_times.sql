@@ -46,7 +46,7 @@ WITH waiting AS (
 ), slack AS (
     SELECT *, least(ns, waits_ns) / ns AS share FROM unwanted WHERE ns > 0
 ), off_path AS (
-    -- A thread that waits for another would only wait longer if it were quicker before: what it did meanwhile is off the
+    -- A thread that waits for another would only wait longer if it were quicker before: what it did in that time is off the
     -- critical path, but for what others waited for.
     SELECT
         row_id,

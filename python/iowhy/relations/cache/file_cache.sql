@@ -1,4 +1,4 @@
--- title: One file's page cache events over the recording; all files together where they are not told apart
+-- title: One file's page cache events over the recording; all files together if they are not distinguished
 -- uses: cache_counts, page_cache
 -- kept: table
 -- column dev: filesystem; NULL: all files together, id

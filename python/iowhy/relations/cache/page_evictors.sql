@@ -6,7 +6,7 @@
 -- column tgid: process, id
 -- column comm: its name; NULL where it was not seen, text
 -- column own: it is the command's, bool
--- column how: kswapd, damon, reclaim, dropped; NULL where the source does not tell, text
+-- column how: kswapd, damon, reclaim, dropped; NULL where the source does not say, text
 -- column again: of files of which pages were read again, bool
 -- column pages: evicted, pages
 WITH counted AS (

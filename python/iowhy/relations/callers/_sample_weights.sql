@@ -1,7 +1,7 @@
--- title: Time that one sample stands for, of one kind of time
+-- title: Time that one sample represents, of one kind of time
 -- uses: call_kinds, named_files, served_filesystems, stack_samples
 -- filtered as: nothing
--- A call stands for its waits, for its time ready and waiting for a CPU, and for its idle sleep; what ran for what ran, in the
+-- A call represents its waits, for its time ready and waiting for a CPU, and for its idle sleep; what ran represents what ran, in the
 -- kernel or outside. Sleep is a wait where storage_sleeps says that it is one for storage.
 -- column ts_ns: when the stack was taken, ns
 -- column tgid: process, id
@@ -28,7 +28,7 @@ WITH stored AS (
     SELECT
         s.ts_ns, s.tgid, s.tid, s.kind, s.syscall, s.user_stack_id, s.whole, s.dev, s.ino,
         s.stack_id, s.weight_ns,
-        -- Where a source does not tell the parts, all of it is taken for waiting.
+        -- Where a source does not give the parts, all of it is taken for waiting.
         coalesce(s.runnable_ns, 0) AS runnable_ns,
         coalesce(s.blocked_ns, CASE WHEN s.cpu_ns IS NULL THEN s.weight_ns ELSE s.weight_ns - s.cpu_ns END) AS blocked_ns,
         coalesce(s.sleeping_ns, 0) AS sleeping_ns,

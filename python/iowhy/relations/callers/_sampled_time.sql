@@ -1,11 +1,11 @@
--- title: Time that the stacks of one thread stand for, of one kind of time and call, beside what the thread has of it
+-- title: Time that the stacks of one thread represent, of one kind of time and call, next to what the thread has of it
 -- uses: _stack_weights, _thread_times_by_class
 -- filtered as: nothing
 -- kept: table
 -- column tid: thread, id
 -- column told_by: kind of time, as in _thread_times_by_class, text
 -- column syscall: of waits, the call; NULL outside any, text
--- column stands_for_ns: time that its stacks stand for, ns
+-- column stands_for_ns: time that its stacks represent, ns
 -- column kind_ns: time that the thread has of that kind and call; NULL: none, ns
 SELECT w.tid, w.told_by, w.told_call AS syscall, CAST(sum(w.told_ns) AS BIGINT) AS stands_for_ns, max(k.kind_ns) AS kind_ns
 FROM _stack_weights w

@@ -1,4 +1,4 @@
--- title: Time that one stack of one thread stands for, of one kind of time
+-- title: Time that one stack of one thread represents, of one kind of time
 -- uses: _sample_weights
 -- filtered as: nothing
 -- kept: table

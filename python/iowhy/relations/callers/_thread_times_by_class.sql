@@ -1,14 +1,14 @@
--- title: A thread's time of one class of the budget, and how much of it is of one kind that samples can tell
+-- title: A thread's time of one class of the budget, and how much of it is of one kind that samples can show
 -- uses: budget_classes, budget_pieces, off_cpu, thread_intervals
 -- filtered as: nothing
 -- kept: table
 -- thread_ns of all threads of a class add up to that class of the budget: whole nanoseconds, each of what its part brings the sum over.
--- Waits are told apart by their call: what a sample of another call stands for says nothing of them. Idle sleep and
--- what is unexplained outside any call are of no kind that is sampled by itself.
+-- Waits are distinguished by their call: what a sample of another call represents says nothing of them. Idle sleep and
+-- what is unexplained outside any call are of no kind that is sampled separately.
 -- column tid: thread, id
 -- column tgid: process, id
 -- column class: key of the class, text
--- column told_by: samples that tell of it: user, kernel, runnable, asleep, waits, or none, text
+-- column told_by: samples that represent it: user, kernel, runnable, asleep, waits, or none, text
 -- column syscall: of waits, the call; NULL outside any, text
 -- column thread_ns: the thread's time of the class, ns
 -- column part_ns: of the class's time, what is of that kind and call, before rounding, ns

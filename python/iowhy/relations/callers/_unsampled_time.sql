@@ -1,4 +1,4 @@
--- title: A thread's time of one class, and how much of it its own stacks do not stand for
+-- title: A thread's time of one class, and how much of it its own stacks do not represent
 -- uses: _sampled_time, _thread_times_by_class
 -- filtered as: nothing
 -- kept: table

@@ -1,10 +1,10 @@
--- title: What a nanosecond that stacks of one thread stand for is worth, of one class of the budget
+-- title: What a nanosecond that stacks of one thread represent is worth, of one class of the budget
 -- uses: _sampled_time, _thread_times_by_class, _unsampled_time
 -- filtered as: nothing
 -- kept: table
--- of_ns * (share * (weight / among_ns)): first among the samples of the thread itself; what they stand for beyond it is that of
+-- of_ns * (share * (weight / among_ns)): first among the samples of the thread itself; what they represent beyond it is that of
 -- threads which were not sampled as much (many that end after one short call), and is divided among what is left of their time of
--- that kind and call. No stack gets more than it stands for, so that what was lost is nobody's.
+-- that kind and call. No stack gets more than it represents, so that what was lost is nobody's.
 -- column tid: thread, id
 -- column told_by: kind of time, as in _thread_times_by_class, text
 -- column syscall: of waits, the call; NULL outside any, text
@@ -13,7 +13,7 @@
 -- column share: part of it, or of the weight, share
 -- column among_ns: weights that divide it, ns
 WITH rests AS (
-    -- Beyond the own thread: of samples what they stand for, of classes what has none.
+    -- Beyond the own thread: of samples what they represent, of classes what has none.
     SELECT *, 1 - least(1, coalesce(kind_ns, 0) / stands_for_ns) AS rest_share FROM _sampled_time
 ), spare AS (
     SELECT *, sum(stands_for_ns * rest_share) OVER (PARTITION BY told_by, syscall) AS all_rest_ns

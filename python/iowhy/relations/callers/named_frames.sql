@@ -2,15 +2,15 @@
 -- uses: modules, user_stacks
 -- filtered as: nothing
 -- kept: table
--- What has no name of its own has its module's and the address in it; frames that lie in no module have only an address.
--- A function that calls itself is one row, with how often it stands there.
+-- What has no name of its own has its module's and the address in it; frames that are in no module have only an address.
+-- A function that calls itself is one row, with how often it is there.
 -- column user_stack_id: stack, id
 -- column depth: place in the stack, 0 the innermost; of what calls itself the innermost, number
 -- column name: function, or what it is known by, text
--- column place: source file and line, without directories; NULL where that is not known, text
--- column source: source file, as the compiler was given it; NULL where that is not known, text
--- column line: line of the source file; NULL where that is not known, number
--- column module: file or memory that it is in, without directories; NULL where it is in none, text
+-- column place: source file and line, without directories; NULL if not known, text
+-- column source: source file, as the compiler was given it; NULL if not known, text
+-- column line: line of the source file; NULL if not known, number
+-- column module: file or memory that it is in, without directories; NULL if it is in none, text
 -- column named: it has a function's name, bool
 -- column times: frames in a row of that name, count
 WITH known AS (

@@ -1,10 +1,10 @@
--- title: Time of one class of the budget that one user stack stands for
+-- title: Time of one class of the budget that one user stack represents
 -- uses: _sample_weights, _unsampled_time, _weight_scale
 -- filtered as: stack_samples
 -- kept: table
 -- Each class of each thread is divided among its samples by their weights: the CPU time among those taken on a CPU; waits in a call
 -- among those of the same call by how long they were blocked (asleep, where that waits for storage); waits outside calls among
--- their own; what samples stand for beyond their own thread among others' (_weight_scale). What was lost is nobody's: it is in rows
+-- their own; what samples represent beyond their own thread among others' (_weight_scale). What was lost is nobody's: it is in rows
 -- without a sample. All rows of a class add up to that class of the budget, to the nanosecond.
 -- column ts_ns: when the stack was taken; NULL: not sampled, ns
 -- column tgid: process; of a sample its own, id
@@ -27,7 +27,7 @@ WITH whole AS (
 ), taken AS (
     SELECT class, CAST(sum(class_ns) AS BIGINT) AS class_ns FROM whole GROUP BY class
 ), threads_of AS (
-    -- What nobody stands for goes by what is left of each thread; a millionth of all of it gives what rounding leaves a place.
+    -- What nobody represents goes by what is left of each thread; a millionth of all of it gives what rounding leaves a place.
     SELECT tid, tgid, class, max(thread_ns) AS thread_ns, sum(rest_ns) + max(thread_ns) / 1000000 AS rest_ns
     FROM _unsampled_time
     GROUP BY tid, tgid, class

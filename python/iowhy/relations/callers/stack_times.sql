@@ -1,4 +1,4 @@
--- title: Time of one class of the budget that one user stack stands for in one call
+-- title: Time of one class of the budget that one user stack represents in one call
 -- uses: _stack_weights, _weight_scale
 -- filtered as: nothing
 -- kept: table

@@ -1,6 +1,6 @@
 -- title: A system call as a sum of one
 -- uses: syscalls
--- It stands for call_sums where calls are few: of many files there are nearly as many groups as calls, and a group costs more than a
+-- It replaces call_sums where calls are few: of many files there are nearly as many groups as calls, and a group costs more than a
 -- row. The columns are those of call_sums.
 -- column calls: 1, count
 SELECT

@@ -9,7 +9,7 @@
 -- column ran: who began them: inline, poll thread or worker, text
 -- column dev: filesystem of the file, id
 -- column ino: inode of the file, id
--- column file_kind: kind of the file; file where it is not known, text
+-- column file_kind: kind of the file; file if not known, text
 -- column operations: operations, count
 -- column errors: of these, those that failed, count
 -- column unfinished: of these, those whose end was not seen, count

@@ -4,7 +4,7 @@
 -- column kind: read or write, text
 -- column dev: filesystem of the file, id
 -- column ino: inode of the file, id
--- column file_kind: kind of the file; file where it is not known, text
+-- column file_kind: kind of the file; file if not known, text
 -- column asked_bytes: bytes that were asked for, bytes
 -- column bytes: bytes that were moved, bytes
 SELECT s.name, k.kind, s.dev, s.ino, s.file_kind, s.asked_bytes, s.done_bytes AS bytes

@@ -8,7 +8,7 @@
 -- column dev: filesystem of the file, id
 -- column ino: inode of the file, id
 -- column tiny: moved at most 1 KiB: there the call costs more than the copy, bool
--- column file_kind: kind of the file; file where it is not known, text
+-- column file_kind: kind of the file; file if not known, text
 -- column calls: calls, count
 -- column errors: of these, those that failed, count
 -- column unfinished: of these, those that had not returned when the recording ended, count

@@ -2,11 +2,11 @@
 -- uses: call_kinds, call_sums, named_files, served_filesystems, syscalls
 -- filtered as: nothing
 -- kept: table
--- The threads of storage_sleeps: the sums of calls tell which have any, and only calls that have a ring are looked at one by one.
+-- The threads of storage_sleeps: the sums of calls say which have any, and only calls that have a ring are looked at one by one.
 -- column tgid: process, id
 -- column tid: thread, id
 -- column collects: whether it waits for what is in flight of a ring, bool
--- column ring: number of that ring or context; NULL where it is not known, number
+-- column ring: number of that ring or context; NULL if not known, number
 WITH with_ring AS (
     SELECT s.tgid, s.tid, s.name, s.dev, s.ino, s.ring, CAST(sum(s.sleeping_ns) AS BIGINT) AS sleeping_ns
     FROM syscalls s

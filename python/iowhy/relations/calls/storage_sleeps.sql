@@ -13,7 +13,7 @@
 -- column dev: filesystem of the file; NULL where the call has none, id
 -- column syscall: call, text
 -- column class: read, write, sync, or `collect`: waits for what is in flight of its ring, text
--- column ring: of a call that reaps or waits until it can, number of its ring or context; NULL where that is not known, number
+-- column ring: of a call that reaps or waits until it can, number of its ring or context; NULL if not known, number
 -- Of calls that reap no file is looked at.
 SELECT
     s.ts_ns, s.dur_ns, s.sleeping_ns, s.tgid, s.tid, s.dev, s.name AS syscall, 'collect' AS class, s.ring

@@ -1,8 +1,8 @@
 -- title: One container, or unit of systemd, by what it is called
 -- uses: containers
 -- filtered as: nothing
--- NAMESPACE/POD/NAME where it is in a pod, else its name, its id where it has none. Two that are called the same are told
--- apart by their ids: a container is its id, whatever its name.
+-- NAMESPACE/POD/NAME if it is in a pod, else its name, its id if it has none. Two with the same name are distinguished
+-- by their ids: a container is its id, whatever its name.
 -- column id: its id, text
 -- column container: what it is called, text
 -- column workload: the same without its pod, whose name changes from start to start, text

@@ -5,7 +5,7 @@
 -- column comm: name of its first thread, text
 -- column container: what its container, service or session is called (named_containers); NULL in none, text
 -- column container_id: id of that; NULL in none, text
--- column in_none: it was in none; NULL where that is not known, bool
+-- column in_none: it was in none; NULL if not known, bool
 SELECT
     n.tgid,
     n.comm,

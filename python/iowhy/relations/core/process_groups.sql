@@ -3,7 +3,7 @@
 -- filtered as: nothing
 -- Who causes something is the group that holds most of it, never one process of a group that holds more.
 -- column tgid: process, id
--- column group_key: tells the groups apart, text
+-- column group_key: distinguishes the groups, text
 -- column level: container, service, session, program or process, text
 -- column container: what the container, service or session is called; NULL in none, text
 -- column container_id: its id, text

@@ -6,7 +6,7 @@
 -- column mount: mount point, text
 -- column kind: fuse, fuseblk, fuse.NAME, nfs4, cifs, …, text
 -- column served_by: process or server, text
--- column daemon_tgid: process that serves it; NULL where that is not known, id
+-- column daemon_tgid: process that serves it; NULL if not known, id
 -- column unanswered_ns: how long the recorder waited for an answer that did not come; NULL where it came, or was not asked for, ns
 SELECT
     dev,

@@ -1,7 +1,7 @@
 -- title: Limits of the command's control groups on one device, and what it did there
 -- uses: io_limits, request_totals
 -- filtered as: nothing
--- The limits are the tightest that were in force. Recordings of earlier versions do not tell them by device.
+-- The limits are the tightest that were in force. Recordings of earlier versions do not have them by device.
 -- column dev: block device, id
 -- column read_limit_bytes_per_s: limit on reads; NULL without one, bytes/s
 -- column write_limit_bytes_per_s: limit on writes, bytes/s

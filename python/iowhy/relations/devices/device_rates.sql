@@ -6,15 +6,15 @@
 -- column dev: block device, id
 -- column place: 1 is the most loaded, number
 -- column samples: intervals between readings, count
--- column busy_share: of the time, with a request in flight; NULL where that is not told, share
--- column depth: requests in flight while there is any, mean; NULL where that is not told, number
+-- column busy_share: of the time, with a request in flight; NULL if not reported, share
+-- column depth: requests in flight while there is any, mean; NULL if not reported, number
 -- column reads_per_s: read requests, 1/s
 -- column writes_per_s: write requests, 1/s
 -- column read_bytes_per_s: read, bytes/s
 -- column write_bytes_per_s: written, bytes/s
 -- column request_bytes: mean size of a request, bytes
--- column wait_ns: mean time of a request; NULL where that is not told, ns
--- column flushes_per_s: cache flushes; NULL where these are not told, 1/s
+-- column wait_ns: mean time of a request; NULL if not reported, ns
+-- column flushes_per_s: cache flushes; NULL where these are not reported, 1/s
 -- column load: time summed over requests in flight, ns
 -- column best_bytes_per_s: bytes of the best interval, bytes/s
 WITH changes AS (
@@ -77,7 +77,7 @@ WITH changes AS (
         count(*) AS samples,
         max(m.busy_share) AS busy_share,
         -- While there is any in flight, there is at least one: less is rounding of the text.
-        -- Where nobody printed the mean queue, it is what requests take in all (Little's law); and where none
+        -- If nobody printed the mean queue, it is what requests take in all (Little's law); and if none
         -- completes, what is in flight at the readings. greatest() passes over NULL.
         CASE
             WHEN sum(busy_ns) > 0

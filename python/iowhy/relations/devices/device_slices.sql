@@ -1,7 +1,7 @@
 -- title: One device in one slice of the time that the command ran (recording.slice_ns)
 -- uses: block_requests, disk_steps, recording
--- A device that had requests has a row for every slice: where none was in flight, it did nothing, which is known.
--- Where requests were not seen, the samples of /proc/diskstats stand in. Writes of no bytes are counted as there; in flight is the flush
+-- A device that had requests has a row for every slice: if none was in flight, it did nothing, which is known.
+-- Where requests were not seen, the samples of /proc/diskstats replace them. Writes of no bytes are counted as there; in flight is the flush
 -- that they ask for.
 -- column dev: block device, id
 -- column slice: number of the slice, from 0, number

@@ -1,8 +1,8 @@
 -- title: A device's work while the command ran, by its requests, else by samples of its counters
 -- uses: block_requests, device_seconds, disk_steps, flight_sums, recording
 -- Of the requests that were made while the command ran, anybody's; devices that did nothing are left
--- out. Writes are counted as /proc/diskstats counts them, with those of no bytes, which ask for a flush; that is a request
--- of its own, and in flight, or somebody's, once.
+-- out. Writes are counted as /proc/diskstats counts them, with those of no bytes, which ask for a flush; that is a separate
+-- request, and in flight, or somebody's, once.
 -- column dev: block device, id
 -- column reads_per_s: read requests completed, 1/s
 -- column writes_per_s: write requests completed, 1/s
@@ -122,7 +122,7 @@ WITH done AS (
         sum(discarded_bytes) AS discarded_bytes
     FROM disk_steps
     -- Samples reach beyond the run: they speak for a device whose requests nobody saw, not for one
-    -- whose requests all lie before or after it.
+    -- whose requests all are before or after it.
     WHERE dev NOT IN (SELECT dev FROM block_requests)
     GROUP BY dev
     HAVING sum(reads + writes + coalesce(flushes, 0)) > 0

@@ -3,7 +3,7 @@
 -- filtered as: nothing
 -- From medians over the intervals between readings, of the most loaded device: of bytes, else of requests; else
 -- of the bytes that vmstat counts; else of the rates of the busiest device of which a tool prints no more (sar -d).
--- column busy_share: of the time, the busiest device's; NULL where no text tells, share
+-- column busy_share: of the time, the busiest device's; NULL where no text says, share
 -- column read_share: of what is moved, reads; NULL where no text has a direction, share
 WITH top AS (
     SELECT

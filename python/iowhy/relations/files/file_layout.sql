@@ -1,7 +1,7 @@
--- title: How one file lies on its device, before or after the command, and how it was allocated
+-- title: How one file is on its device, before or after the command, and how it was allocated
 -- uses: allocations, extent_runs, extents, filesystems, recording
 -- Files without extents are there for their allocations. The block size is the filesystem's; the page size where
--- that is not known. How long the single runs are stands in run_percentiles.
+-- that is not known. How long the single runs are is in run_percentiles.
 -- column phase: before or after the command, text
 -- column dev: filesystem, id
 -- column ino: inode, id

@@ -30,7 +30,7 @@
 -- column extents_after: contiguous runs on disk after the command, count
 -- column container: container or service whose processes made calls on it; empty: those of none; NULL: of several, or not known, text
 WITH asked AS (
-    -- The range of an msync is what may be dirty of a mapping, not what was changed: no call tells that.
+    -- The range of an msync is what may be dirty of a mapping, not what was changed: no call says that.
     SELECT
         dev, ino, calls, data_calls, time_ns, sync_ns, blocked_ns, read_bytes + copied_bytes AS read_bytes, written_bytes,
         first_container, last_container

@@ -6,7 +6,7 @@
 -- column median_extent_bytes: median length of a run, bytes
 -- column largest_extent_bytes: longest run, bytes
 WITH runs AS (
-    -- The number of a run is no other's, so that its file need not be compared with others.
+    -- No two runs have one number, so that its file need not be compared with others.
     SELECT max(phase) AS phase, max(dev) AS dev, max(ino) AS ino, sum(bytes) AS bytes FROM extent_runs GROUP BY run
 )
 SELECT

@@ -9,8 +9,8 @@
 -- column user_ns: outside the kernel, ns
 -- column system_ns: in the kernel, interrupts included, ns
 -- column idle_ns: idle, ns
--- column iowait_ns: idle with a thread in I/O wait; NULL where that is not told apart, ns
--- column steal_ns: taken by the hypervisor; NULL where that is not told, ns
+-- column iowait_ns: idle with a thread in I/O wait; NULL if not distinguished, ns
+-- column steal_ns: taken by the hypervisor; NULL if not reported, ns
 -- column busy_ns: user, system and steal, ns
 -- column free_ns: idle and I/O wait, ns
 -- column all_ns: both, ns

@@ -7,8 +7,8 @@
 -- column user_share: outside the kernel, share
 -- column system_share: in the kernel, interrupts included, share
 -- column idle_share: idle, share
--- column iowait_share: idle with a thread in I/O wait; NULL where that is not told apart, share
--- column steal_share: taken by the hypervisor; NULL where that is not told, share
+-- column iowait_share: idle with a thread in I/O wait; NULL if not distinguished, share
+-- column steal_share: taken by the hypervisor; NULL if not reported, share
 -- column busy_share: user, system and steal, share
 -- column busiest_share: of the busiest CPU alone, user, system and steal, share
 -- column saturated_share: of the time, intervals between readings in which nine tenths of the CPUs were busy, share

@@ -3,7 +3,7 @@
 -- filtered as: nothing
 -- All that the machine asked, not the command alone. Times are kept in ms by the kernel, summed over operations.
 -- column dev: the filesystem, id
--- column mount: mount point; NULL where it is not known, text
+-- column mount: mount point; NULL if not known, text
 -- column op: READ, WRITE, GETATTR, …, text
 -- column operations: operations that ended, count
 -- column transmissions: times that one was sent, count

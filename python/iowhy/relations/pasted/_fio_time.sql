@@ -40,7 +40,7 @@ WITH jobs AS (
         -- Several requests under way at once (iodepth) take more than the run together.
         greatest(least(reading_ns + writing_ns + syncing_ns, run_ns - user_ns) - kernel_ns, 0) AS waiting_ns
     FROM times
-    -- Three years: what is longer is a text that is broken, and would cost all that stands beside it.
+    -- Three years: what is longer is a text that is broken, and would cost all that is next to it.
     WHERE run_ns > 0 AND run_ns < 1e17 AND user_ns < 1e17 AND kernel_ns < 1e17
         AND reading_ns + writing_ns + syncing_ns > 0
 ), parts AS (

@@ -2,14 +2,14 @@
 -- uses: cpu_count, cpu_limits, cpu_steps, machine_levels, measurements, traffic_direction, vm_samples
 -- kept: table
 -- filtered as: nothing
--- A busy CPU stands for a thread at work, one in iowait for one that waits. One task that always waits makes one
+-- A busy CPU represents a thread at work, one in iowait one that waits. One task that always waits makes one
 -- of four CPUs wait, and so do many that wait now and then: it is taken for one where a device that is busy all the
 -- time shows that, or processes that are blocked. What little is computed where the machine idles for four
 -- fifths may be many programs': it fills no CPU, unless a process is seen to. Systems without iowait (BSD):
 -- CPU time left idle while processes are blocked and none waits to run is time that storage costs, and where
 -- mostly some are blocked and never one waits to run, these are the threads. No row without readings.
--- column cpus: CPUs, as told or as the figures fit; NULL where neither tells, count
--- column fitted: the number of CPUs is not told, but a steady load of 1/n with processes waiting to run fits n, bool
+-- column cpus: CPUs, as reported or as the figures fit; NULL where neither says, count
+-- column fitted: the number of CPUs is not reported, but a steady load of 1/n with processes waiting to run fits n, bool
 -- column user_cpus: CPUs busy outside the kernel, NULL without readings, number
 -- column busy_cpus: busy CPUs, number
 -- column waiting_cpus: CPUs, or processes, that wait for storage, number
@@ -96,7 +96,7 @@ SELECT
     s.runnable,
     CASE
         WHEN s.busy_share >= s.saturated_share THEN 'saturated'
-        -- Whether others idle, or how many, cannot be told from shares alone.
+        -- Whether others idle, or how many, shares alone do not show.
         WHEN s.cpus IS NULL THEN 'unknown'
         -- One CPU's worth of work, on a machine that has more of them.
         WHEN s.busy_share * s.used <= s.serial_cores THEN 'serial'

@@ -49,5 +49,5 @@ SELECT
     END AS class
 FROM printed p
 LEFT JOIN call_kinds k ON k.name = p.syscall
--- Three years: what is longer is a text that is broken, and would cost all that stands beside it.
+-- Three years: what is longer is a text that is broken, and would cost all that is next to it.
 WHERE p.total_ns > 0 AND p.total_ns < 1e17

@@ -4,12 +4,12 @@
 -- The first evidence that there is, in the order of how directly it speaks of time: single calls, totals of
 -- calls, latencytop's reasons, curt's means, the machine's CPUs, and last fio's own time.
 -- A thread that is in a call to wait for time, peers or others' locks (futex, poll, wait4, a read from a pipe) is idle, and has a part of the elapsed time
--- only where that is longer than what the threads do.
+-- only if that is longer than what the threads do.
 -- column origin: calls, totals, latencytop, curt, machine or fio, text
 -- column class: key of the class, text
 -- column syscall: call, text
 -- column reason: reason, text
--- column mode: how the CPUs were used then, where it is time on a CPU, text
+-- column mode: how the CPUs were used then, if it is time on a CPU, text
 -- column thread_parts: time of all threads in sixteenths of a nanosecond; NULL where nothing counts threads, number
 -- column elapsed_parts: what falls to it of the elapsed time; all add up to that, number
 WITH in_calls AS (

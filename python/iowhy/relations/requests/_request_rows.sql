@@ -1,6 +1,6 @@
 -- title: A request as a sum of one
 -- uses: block_requests
--- It stands for request_sums where requests are few. The columns are those of request_sums.
+-- It replaces request_sums where requests are few. The columns are those of request_sums.
 -- column requests: 1, count
 SELECT
     dev,

@@ -7,7 +7,7 @@
 -- column dev: block device, id
 -- column op: read or write, text
 -- column bytes: length, bytes
--- column sector: where it begins; NULL where the source does not tell, number
+-- column sector: where it begins; NULL where the source does not say, number
 -- column queue_ns: when it was queued, ns
 -- column sent_ns: when it was handed to the driver, else queued, ns
 -- column complete_ns: when the device was done; NULL: not seen, ns

@@ -4,7 +4,7 @@
 -- column tgid: process, id
 -- column tid: thread; of a request, the one that submitted it, id
 -- column event: call, wait or request, text
--- column nested: what lies in what, of the same moment: 0 a call, 1 a wait, 2 a request, number
+-- column nested: what is in what, of the same moment: 0 a call, 1 a wait, 2 a request, number
 -- column name: the call; the reason of the wait; the operation of the request, text
 -- column since_ns: from the end of the thread's previous call to this one's begin, ns
 -- column dur_ns: length; of a request, from queue to completion, ns

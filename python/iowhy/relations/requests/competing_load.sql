@@ -1,7 +1,7 @@
 -- title: What one group of processes outside the command loads: a device with requests, a disk's filesystems with dirty pages
 -- uses: dirtied_by_others, filesystems, other_sums, process_groups
 -- The groups are those of process_groups. Requests are those that were made while the command ran. A write of nothing asks for a
--- flush, which is there as a request of its own.
+-- flush, which is there as its own request.
 -- kept: table
 -- column resource: requests or dirty pages, text
 -- column dev: block device, id

@@ -5,8 +5,8 @@
 -- A request on a loop device reaches the disk under it as another request; with direct I/O even the
 -- pages, and so the owner, are the same; one on LVM, dm-crypt or an array is carried out by requests on each
 -- layer below, and a mirror's writes by several. It counts on the disk of its owner's filesystem where
--- requests were seen there, on each of several that the filesystem lies on by itself (btrfs); without an owner, on devices that
--- lie below no other device in use.
+-- requests were seen there, on each of several that the filesystem itself spans (btrfs); without an owner, on devices that
+-- are below no other device in use.
 -- column dev: block device, id
 -- column owner_dev: filesystem; NULL for requests that no file owns, id
 -- column counted: false for what is seen again on a device below, bool

@@ -1,7 +1,7 @@
 -- title: A device's requests of one kind in one second of the command's run
 -- uses: block_requests, recording, second_sums
 -- Of the requests that were queued while the command ran, anybody's.
--- Writes of nothing ask for a flush, which is there as a request of its own.
+-- Writes of nothing ask for a flush, which is there as its own request.
 -- column dev: block device, id
 -- column op: read, write, flush, discard, zone or other, text
 -- column in_scope: the command's; NULL: shared work, bool

@@ -3,7 +3,7 @@
 -- kept: table
 -- In flight is from queue to completion, of requests that were queued while the command ran, up to
 -- its end; those whose completion was not seen are left out. Busy is the union of these times: of
--- each, what lies after all that began before it. The queue's mean depth while busy is the area over
+-- each, what comes after all that began before it. The queue's mean depth while busy is the area over
 -- the busy time. Devices are laid one behind the other on one line of time, so that a single pass in its order
 -- does for all of them.
 WITH places AS (
@@ -22,7 +22,7 @@ WITH places AS (
     FROM block_requests q
     JOIN places p ON p.dev = q.dev
     CROSS JOIN recording r
-    -- A write of nothing asks for a flush, which is there as a request of its own.
+    -- A write of nothing asks for a flush, which is there as its own request.
     WHERE q.complete_ns IS NOT NULL AND (q.op <> 'write' OR q.bytes > 0)
         AND q.queue_ns BETWEEN r.start_ns AND r.end_ns
 ), in_order AS (

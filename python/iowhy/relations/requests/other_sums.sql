@@ -12,7 +12,7 @@ WITH seen AS (
         q.queue_ns,
         q.complete_ns,
         r.end_ns,
-        -- A write of nothing asks for a flush, which is there as a request of its own.
+        -- A write of nothing asks for a flush, which is there as its own request.
         (q.op <> 'write' OR q.bytes > 0) AND q.queue_ns BETWEEN r.start_ns AND r.end_ns AS in_run
     FROM block_requests q
     CROSS JOIN recording r

@@ -1,7 +1,7 @@
 -- title: Requests by latency and cell of time, as heat maps show them
 -- uses: chart_cells, counted_requests
 -- Buckets are those of the report request-latency: two to a power of two. What was queued before the elapsed time counts in
--- its first cell. Writes of nothing are left out: their flush is a request of its own.
+-- its first cell. Writes of nothing are left out: their flush is its own request.
 -- column cell: number of the cell in which it was queued (chart_cells), number
 -- column dev: block device, id
 -- column op: read, write, flush, discard or other, text

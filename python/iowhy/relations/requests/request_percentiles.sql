@@ -1,7 +1,7 @@
 -- title: How long a device's requests took: the middle, what few exceed, and the longest
 -- uses: counted_requests
 -- percentiles by: dev, op, whose
--- Requests whose completion was not seen are left out, and writes of nothing, whose flush is a request of its own.
+-- Requests whose completion was not seen are left out, and writes of nothing, whose flush is its own request.
 -- column dev: block device, id
 -- column op: read, write, flush, discard or other, text
 -- column whose: command, shared or others, text

@@ -28,5 +28,5 @@ SELECT
     g.failed
 FROM request_sums g
 JOIN counted_devices c ON c.dev = g.dev AND c.owner_dev IS NOT DISTINCT FROM g.owner_dev
--- A write of nothing asks for a flush, which is there as a request of its own.
+-- A write of nothing asks for a flush, which is there as its own request.
 WHERE NOT g.empty

@@ -1,7 +1,7 @@
 -- title: A device's requests of one kind in one second of the command's run
 -- uses: block_requests, recording
 -- Of the requests that were queued while the command ran, anybody's,
--- without writes of nothing: these ask for a flush, which is there as a request of its own.
+-- without writes of nothing: these ask for a flush, which is there as its own request.
 SELECT
     q.dev,
     q.op,

@@ -1,7 +1,7 @@
--- title: A durable write, where it is not the recorder's sums that tell which writes are (recording.tells_durable)
+-- title: A durable write, if it is not the recorder's sums that say which writes are (recording.tells_durable)
 -- uses: call_kinds, recording, syscalls, wait_kinds, waits
 -- kept: table
--- Flags of the file, the call, the inode or the mount may say so. Where the recording does not tell them (those of
+-- Flags of the file, the call, the inode or the mount may say so. Where the recording does not have them (those of
 -- earlier versions, other tools' output), it is a call that waits for its own pages, the log or a flush, which a write to the page
 -- cache seldom does. A wait belongs to the call of its thread that it began in. The columns are those of durable_writes.
 -- column tid: thread, id

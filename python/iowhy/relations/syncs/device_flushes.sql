@@ -2,7 +2,7 @@
 -- uses: flush_requests, flush_targets, recording, sync_calls, waits, written_devices
 -- filtered as: block_requests
 -- kept: table
--- What a flush is stands in flush_requests. One that a kernel thread makes is the command's when the command waited for one
+-- flush_requests says what a flush is. One that a kernel thread makes is the command's when the command waited for one
 -- of that device as it was queued: in a sync call, or for the journal or the device (io_uring), on a filesystem whose
 -- flushes may be of that device (flush_targets), and it wrote to the device. Where neither calls nor waits were
 -- recorded, it is taken for the command's.

@@ -1,6 +1,6 @@
 -- title: A call that wrote, and returned once that was durable (O_SYNC, O_DSYNC)
 -- uses: _inferred_durable_writes, call_kinds, recording, syscalls
--- Flags say so: of the open file, of the call, of the inode or of the mount; where the recording does not tell them, what the call waited
+-- Flags say so: of the open file, of the call, of the inode or of the mount; where the recording does not have them, what the call waited
 -- for (_inferred_durable_writes).
 -- column tid: thread, id
 -- column ts_ns: when the call began, ns

@@ -2,9 +2,9 @@
 -- uses: device_layers, devices, filesystems, request_places, served_filesystems
 -- filtered as: nothing
 -- kept: table
--- A filesystem's flushes are of the disks that it and its log lie on, by its mount, by the devices that it has, by requests of its
--- files, and by what those lie on in turn (four layers); and of devices that no filesystem in use is known to lie or to have its log on,
--- which may be another device of the same filesystem, or hold its log where that is not known. The device of another filesystem is none of them. A filesystem that is not in here is one of which no
+-- A filesystem's flushes are of the disks that it and its log are on, by its mount, by the devices that it has, by requests of its
+-- files, and by what those are on in turn (four layers); and of devices that no filesystem in use is known to be or to have its log on,
+-- which may be another device of the same filesystem, or hold its log if not known. The device of another filesystem is not one of them. A filesystem that is not in here is one of which no
 -- device is known: it may be any.
 -- column dev: the filesystem, or a block device that is used as such, id
 -- column disk_dev: block device; each filesystem has a row with NULL as well, id

@@ -1,6 +1,6 @@
 -- title: The sums of the flushes of one device
 -- uses: counted_devices, flush_sums, flush_targets, recording, written_devices
--- What a flush is, and whose, stands in device_flushes.
+-- device_flushes says what a flush is, and whose.
 -- column dev: block device, id
 -- column of_command: the command's, bool
 -- column counted: false for what is seen again on a device below, bool

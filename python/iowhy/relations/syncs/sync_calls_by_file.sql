@@ -1,6 +1,6 @@
 -- title: Sums of the sync calls of one name on one file
 -- uses: _inferred_durable_writes, call_kinds, call_sums, recording
--- Of a name and file there may be several rows: they add up. What a sync call is stands in sync_calls.
+-- Of a name and file there may be several rows: they add up. sync_calls says what a sync call is.
 -- column name: call, as sync_calls has it, text
 -- column by_write: they are writes (see durable_writes), bool
 -- column dev: filesystem of the file, id

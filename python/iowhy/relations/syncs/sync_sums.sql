@@ -1,6 +1,6 @@
 -- title: One row: all sync calls together, and the time in which at least one thread was inside one
 -- uses: sync_calls
--- What a sync call is stands in sync_calls.
+-- sync_calls says what a sync call is.
 WITH in_order AS (
     SELECT ts_ns, end_ns FROM sync_calls ORDER BY ts_ns
 ), reached AS (

@@ -5,7 +5,7 @@
 -- Of a ring (io_uring) or context (libaio) are the requests that were submitted through it. Those of a thread of io_uring
 -- whose ring is not known count for each ring of the process; where the ring of a call is not known (other tools'
 -- recordings, kernel workers), all requests of the process do.
--- When any is in flight is told to a 60th of the cell, and never more than all of their time.
+-- When any is in flight is known to a 60th of the cell, and never more than all of their time.
 -- column tgid: process, id
 -- column ring: number of the ring or context; NULL for all of the process together, number
 -- column cell: number of the cell, number

@@ -5,7 +5,7 @@
 -- column part_id: number of the part in interval_cells, number
 -- column syscall: call, text
 -- column class: read, write, sync or collect, text
--- column ring: of collect, number of the ring or context; NULL where that is not known, number
+-- column ring: of collect, number of the ring or context; NULL if not known, number
 -- column parts: length in sixteenths of a nanosecond, number
 WITH events AS NOT MATERIALIZED (
     SELECT
@@ -16,7 +16,7 @@ WITH events AS NOT MATERIALIZED (
     FROM storage_sleeps s
     CROSS JOIN budget_grid g
 ), in_cells AS NOT MATERIALIZED (
-    -- Nearly all calls lie in one cell.
+    -- Nearly all calls are in one cell.
     SELECT
         *,
         unnest(

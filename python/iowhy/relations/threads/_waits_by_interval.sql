@@ -8,7 +8,7 @@
 -- column asleep: interruptible sleep, else uninterruptible, bool
 -- column class: key of the class, text
 -- column syscall: call, NULL outside any, text
--- column reason: reason, NULL where none was recorded, text
+-- column reason: reason, NULL if none was recorded, text
 -- column parts: length in sixteenths of a nanosecond, number
 WITH blocked AS (
     SELECT f.part_id, c.class, c.syscall, c.reason, f.parts
@@ -82,7 +82,7 @@ JOIN interval_cells t ON t.part_id = l.part_id
 WHERE l.parts > 0
 GROUP BY t.row_id, l.asleep, l.class, l.syscall, l.reason
 UNION ALL
--- Calls that collect are not in both: their uninterruptible waits have a class of their own until they are located.
+-- Calls that collect are not in both: their uninterruptible waits have their own class until they are located.
 SELECT t.row_id, false, k.class, k.syscall, k.reason, t.parts
 FROM told t
 JOIN kinds k ON k.kind = t.kind

@@ -14,7 +14,7 @@ WITH events AS NOT MATERIALIZED (
     FROM _waits_to_divide w
     CROSS JOIN budget_grid g
 ), in_cells AS NOT MATERIALIZED (
-    -- Nearly all waits lie in one cell: only the others need a series.
+    -- Nearly all waits are in one cell: only the others need a series.
     SELECT tid, key, blocked_ns, dur_ns, begin_ns, end_ns, from_cell AS cell FROM events
     UNION ALL
     SELECT tid, key, blocked_ns, dur_ns, begin_ns, end_ns,

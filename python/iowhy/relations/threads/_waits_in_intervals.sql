@@ -1,7 +1,7 @@
 -- title: What waits of one kind take of one interval of their thread
 -- uses: _divided_waits, _waits_in_cells, interval_cells, thread_intervals, wait_classes
 -- kept: table
--- As the recorder divided them (_divided_waits), else by cells. Waits that collect asynchronous I/O are told apart by cells, in _waits_in_cells.
+-- As the recorder divided them (_divided_waits), else by cells. Waits that collect asynchronous I/O are distinguished by cells, in _waits_in_cells.
 -- column row_id: number of the interval in thread_intervals, number
 -- column key: number of reason and call in wait_classes, number
 -- column parts: length in sixteenths of a nanosecond, number

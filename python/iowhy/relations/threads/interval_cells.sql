@@ -1,7 +1,7 @@
 -- title: The part of a thread's interval in one cell of the elapsed time
 -- uses: budget_grid, storage_sleepers, thread_intervals
 -- kept: table
--- The elapsed time is cut into cells (budget_grid); what lies before the first or after the last
+-- The elapsed time is cut into cells (budget_grid); what is before the first or after the last
 -- cell counts there. Left out are intervals of nothing but idle sleep.
 -- column part_id: number of the part, number
 -- column row_id: number of the interval, number

@@ -1,7 +1,7 @@
 -- title: A thread's time in one interval that is neither on a CPU nor ready for one, by class
 -- uses: _waits_by_interval, process_io_direction, thread_intervals
 -- kept: table
--- The waits in an interval are scaled down to what the scheduler counted where they are more (clocks are
+-- The waits in an interval are scaled down to what the scheduler counted if they are more (clocks are
 -- read at other points); uninterruptible sleep without a wait is unexplained. From /proc alone it is
 -- split by the bytes that the process moved. Sleep without a wait for storage is idle.
 -- column row_id: number of the interval in thread_intervals, number

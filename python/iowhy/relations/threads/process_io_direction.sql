@@ -1,7 +1,7 @@
--- title: Which way a process's bytes went, where that is all that tells what its threads waited for
+-- title: Which way a process's bytes went, if that is all that says what its threads waited for
 -- uses: process_io, recording, thread_time
 -- filtered as: nothing
--- A process without a reading of its own stands with the bytes of all.
+-- A process without its own reading has the bytes of all.
 -- column tgid: process, id
 -- column read_share: of the bytes that it read or wrote, those read; NULL when it moved none, share
 WITH own AS (

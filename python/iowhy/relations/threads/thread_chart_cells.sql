@@ -1,6 +1,6 @@
 -- title: The part of a thread's interval in one cell of a chart
 -- uses: chart_cells, thread_intervals
--- What lies before the first or after the last cell counts there. What a thread did is spread evenly over its interval.
+-- What is before the first or after the last cell counts there. What a thread did is spread evenly over its interval.
 -- column row_id: number of the interval in thread_intervals, number
 -- column cell: number of the cell (chart_cells), number
 -- column part: of the interval, share

@@ -1,27 +1,27 @@
 -- title: One thread's time by state in one interval, whole
 -- uses: thread_time
 -- kept: table
--- What was not told of a state is in unseen_ns; rows of one thread and time are taken as one.
+-- What was not reported of a state is in unseen_ns; rows of one thread and time are taken as one.
 -- column row_id: number of the interval, number
 -- column tid: thread, id
 -- column ts_ns: start, ns
 -- column end_ns: end, ns
 -- column tgid: process, id
--- column user_ns: on a CPU outside the kernel, or anywhere where that is not told apart, ns
+-- column user_ns: on a CPU outside the kernel, or anywhere if not distinguished, ns
 -- column kernel_ns: on a CPU inside the kernel, without recorder_ns, ns
 -- column recorder_ns: on a CPU inside the kernel for the recorder itself; 0 where that was not measured, ns
 -- column runnable_ns: ready and waiting for a CPU, ns
 -- column blocked_ns: in uninterruptible sleep, ns
 -- column sleeping_ns: in interruptible sleep, ns
 -- column unseen_ns: the rest of the interval, ns
--- column calls_ns: of the time on a CPU, inside system calls; NULL where that is not told apart, ns
+-- column calls_ns: of the time on a CPU, inside system calls; NULL if not distinguished, ns
 -- column reclaim_ns: of the time on a CPU, freeing memory itself; NULL where that was not seen, ns
 -- column waits_ns: of sleeping_ns, for other threads of the command; 0 where that was not seen, ns
 -- column waited_ns: of the time that it did not sleep, while others waited for it, ns
 -- column waited_runnable_ns: of waited_ns, ready and waiting for a CPU, ns
 -- column waited_blocked_ns: of waited_ns, in uninterruptible sleep, ns
--- column knows_blocked: false where blocked_ns was not told, bool
--- column knows_sleeping: false where sleeping_ns was not told, bool
+-- column knows_blocked: false where blocked_ns was not reported, bool
+-- column knows_sleeping: false where sleeping_ns was not reported, bool
 SELECT
     row_number() OVER (ORDER BY tid, ts_ns) AS row_id,
     tid, ts_ns, end_ns, tgid, user_ns, in_kernel_ns - recorder_ns AS kernel_ns, recorder_ns, runnable_ns, blocked_ns,

@@ -3,9 +3,9 @@
 -- column tgid: process, id
 -- column tid: thread, id
 -- column lifetime_ns: time that its intervals cover, ns
--- column cpu_ns: on a CPU; NULL where it is not known, ns
--- column cpu_user_ns: of it, outside the kernel, or anywhere where that is not told apart, ns
--- column cpu_kernel_ns: of it, inside the kernel; NULL where that is not told apart, ns
+-- column cpu_ns: on a CPU; NULL if not known, ns
+-- column cpu_user_ns: of it, outside the kernel, or anywhere if not distinguished, ns
+-- column cpu_kernel_ns: of it, inside the kernel; NULL if not distinguished, ns
 -- column runnable_ns: ready and waiting for a CPU, ns
 -- column blocked_ns: in uninterruptible sleep, ns
 -- column sleeping_ns: in interruptible sleep, stopped or traced, ns

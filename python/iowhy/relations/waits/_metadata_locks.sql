@@ -10,5 +10,5 @@
 -- column tid: thread, id
 -- column syscall: call; NULL outside any, text
 -- column io: whether the kernel counts it as I/O wait, bool
--- column dev: filesystem of the file of the call, or of the page fault; NULL where it is not known, id
+-- column dev: filesystem of the file of the call, or of the page fault; NULL if not known, id
 SELECT ts_ns, dur_ns, tgid, tid, syscall, io, dev FROM waits WHERE reason = 'metadata_lock' AND dur_ns > 0

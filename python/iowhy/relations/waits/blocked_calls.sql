@@ -1,4 +1,4 @@
--- title: The uninterruptible time of a call, where waits were not recorded: it lies somewhere in the call, and its reason is not known
+-- title: The uninterruptible time of a call, where waits were not recorded: it is somewhere in the call, and its reason is not known
 -- uses: recording, syscalls
 -- filtered as: nothing
 -- The columns are those of uninterruptible_waits.

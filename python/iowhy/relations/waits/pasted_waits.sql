@@ -13,7 +13,7 @@ WITH printed AS (
     FROM measurements
     WHERE lower(tool) = 'latencytop' AND metric IN ('total_ns', 'share')
     GROUP BY subject
-    -- Three years: what is longer is a text that is broken, and would cost all that stands beside it.
+    -- Three years: what is longer is a text that is broken, and would cost all that is next to it.
     HAVING coalesce(avg(CASE WHEN metric = 'total_ns' THEN value END), 0) < 1e17
 ), calls_named AS (
     SELECT

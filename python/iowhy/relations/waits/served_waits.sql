@@ -24,8 +24,8 @@ WITH possible AS (
 ), found AS (
     SELECT
         w.syscall, w.reason, v.dev, w.dur_ns AS ns,
-        -- Of a wait without a file (of a call on names) the reason tells, where only one can be meant also which filesystem it
-        -- is; else the host of virtiofs is not told from a process then. What is closed, or mapped, was opened before.
+        -- Of a wait without a file (of a call on names) the reason says, where only one can be meant also which filesystem it
+        -- is; else the host of virtiofs is not distinguished from a process then. What is closed, or mapped, was opened before.
         coalesce(v.served_by, CASE w.reason WHEN 'fuse' THEN 'process' WHEN 'network_filesystem' THEN 'server' END) AS served_by
     FROM waits w
     LEFT JOIN call_kinds k ON k.name = w.syscall

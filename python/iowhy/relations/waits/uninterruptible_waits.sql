@@ -2,7 +2,7 @@
 -- uses: blocked_calls, metadata_waits, threads, waits
 -- filtered as: waits
 -- The reason is what the thread waits for: a block that is locked while it is read or written is that (metadata_block_io).
--- Where waits were not recorded, the uninterruptible time of single calls stands for them: it lies
+-- Where waits were not recorded, the uninterruptible time of single calls replaces them: it is
 -- somewhere in the call, and its reason is not known.
 -- column ts_ns: start, ns
 -- column dur_ns: length, ns
@@ -13,7 +13,7 @@
 -- column recorded_reason: reason of the row itself, text
 -- column syscall: call; `io_uring worker` in a thread of the kernel that makes none; NULL in a page fault, text
 -- column io: whether the kernel counts it as I/O wait, bool
--- column dev: filesystem of the file of the call, or of the page fault; NULL where it is not known, id
+-- column dev: filesystem of the file of the call, or of the page fault; NULL if not known, id
 SELECT ts_ns, dur_ns, blocked_ns, tgid, tid, reason, recorded_reason, syscall, io, dev FROM blocked_calls
 UNION ALL
 SELECT ts_ns, dur_ns, blocked_ns, tgid, tid, reason, recorded_reason, syscall, io, dev FROM metadata_waits

@@ -3,8 +3,8 @@
 -- filtered as: nothing
 -- kept: table
 -- The reason decides, then the call: the writeback of a page is a wait to write in ftruncate, and one for
--- sync in fsync, or in a write that is to be durable (where the recording tells, only there). Opening a file reads names, which have
--- reasons of their own: else it frees or allocates blocks (O_TRUNC, O_CREAT), or waits for an answer.
+-- sync in fsync, or in a write that is to be durable (where the recording says, only there). Opening a file reads names, which have
+-- their own reasons: else it frees or allocates blocks (O_TRUNC, O_CREAT), or waits for an answer.
 -- Reasons that are not the recorder's are classed by the words in them, where the call does not decide.
 -- column reason: reason, NULL where only calls were recorded, text
 -- column syscall: call, NULL outside any, text

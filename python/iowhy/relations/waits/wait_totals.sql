@@ -9,7 +9,7 @@
 -- column reason: reason; NULL where only calls were recorded, text
 -- column syscall: call, text
 -- column io: whether the kernel counts it as I/O wait, bool
--- column dev: filesystem of the file of the call, or of the page fault; NULL where it is not known, id
+-- column dev: filesystem of the file of the call, or of the page fault; NULL if not known, id
 -- column count: waits, count
 -- column total_ns: their lengths, ns
 SELECT

@@ -1,12 +1,12 @@
--- title: A device that the command waits for: what its waits' files lie on
+-- title: A device that the command waits for: what its waits' files are on
 -- uses: devices, filesystems, request_places, served_filesystems, wait_classes, wait_totals
 -- filtered as: nothing
 -- kept: table
 -- The device of a wait is that of the filesystem of its file, for a commit that of its log, and where that shows no requests (a mapped
--- device) what lies below. What a process (FUSE) or a server serves is no device. A wait without a file, on a filesystem without a disk of its
+-- device) what is below. What a process (FUSE) or a server serves is not a device. A wait without a file, on a filesystem without a disk of its
 -- own (tmpfs), or on one of several (btrfs) has none; sync(2)
 -- waits for every filesystem.
--- column dev: block device; NULL where the file tells none, id
+-- column dev: block device; NULL where the file says none, id
 -- column everywhere: it is sync(2), bool
 -- column waited_ns: waits for storage, summed, ns
 WITH one_disk AS (

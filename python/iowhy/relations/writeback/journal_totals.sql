@@ -1,6 +1,6 @@
 -- title: The commits (or log forces) of one filesystem's journal
 -- uses: command_filesystems, journal_commits
--- XFS tells only when a log force begins. One inside a call that syncs or writes ends with that call;
+-- XFS says only when a log force begins. One inside a call that syncs or writes ends with that call;
 -- of others (by kernel workers) the length is not known. Threads may force the log at the same time.
 -- column dev: filesystem, id
 -- column kind: jbd2 or xfs-log-force, text

@@ -3,7 +3,7 @@
 -- filtered as: writeback
 -- A pass that finds nothing to write is none. The other columns are those of writeback.
 -- column own: over a file of a filesystem that the command uses (command_filesystems), bool
--- column background: by a worker of the kernel, not by a caller of its own (fsync), bool
+-- column background: by a worker of the kernel, not by its own caller (fsync), bool
 -- column previous_ino: inode of the pass before it on its filesystem, id
 -- column rest_ns: from the end of its thread's pass before it on the filesystem, for the same reason, ns
 SELECT

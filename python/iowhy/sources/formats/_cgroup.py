@@ -47,7 +47,7 @@ def copies(
 ) -> dict[str, list[dict[str, int]]]:
     """By group: the copies of a file of lines "NAME NUMBER" (the groups of `counter`), in their order.
 
-    A name that stands in the copy already begins the next one. Lines are counted and rejected in `parsed`.
+    A name that is in the copy already begins the next one. Lines are counted and rejected in `parsed`.
     """
     found: dict[str, list[dict[str, int]]] = defaultdict(list)
     for at, group, text, line in lines(block, parsed):

@@ -29,7 +29,7 @@ class Sleeper(Struct, frozen=True):
         return self.where[0] if found == OTHER else found
 
     def named(self) -> str:
-        """The thread, and why it sleeps where that is known."""
+        """The thread, and why it sleeps if that is known."""
         why = self.reason()
         return f"{self.comm} ({self.tid})" + ("" if why is None else f" in {why}")
 

@@ -94,7 +94,7 @@ class Row(Struct, frozen=True):
     cells: Sequence[str]
 
     def number(self, name: str) -> float | None:
-        """The value of a column, None when there is no such column or it is no number."""
+        """The value of a column, None when there is no such column or it is not a number."""
         for column, cell in zip(self.columns, self.cells, strict=False):
             if column == name:
                 return number(cell)
@@ -109,7 +109,7 @@ class Row(Struct, frozen=True):
 def rows(block: Block, parsed: Parsed) -> list[Row]:
     """The rows of a sysstat report with times of day; notes its machine and its clock in `parsed`.
 
-    "Average:" rows are left out, as they repeat the others, but where they are all that there is. `# Time` headers (pidstat -h) have
+    "Average:" rows are left out, as they repeat the others, but if they are all that there is. `# Time` headers (pidstat -h) have
     the time as a column, as time of day or as seconds since the epoch.
     """
     day = Day(None)
@@ -193,7 +193,7 @@ def length(rows_: Sequence[Row], command: Sequence[str] | None) -> int | None:
 
 
 def stripped(line: str) -> str:
-    """A line's text after the time of day, or the word that stands in its place."""
+    """A line's text after the time of day, or the word that is in its place."""
     words = line.split(None, 1)
     if words and words[0] in AVERAGE:
         return words[1].strip() if len(words) > 1 else ""

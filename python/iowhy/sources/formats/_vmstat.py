@@ -11,7 +11,7 @@ Row = Mapping[str, float]
 
 
 def distinct(words: Sequence[str]) -> list[str]:
-    """Column names; `sy` stands for system calls under faults and for system time under cpu."""
+    """Column names; `sy` means system calls under faults and for system time under cpu."""
     names = list(words)
     if names.count("sy") == 2:
         names[names.index("sy")] = "calls"

@@ -78,7 +78,7 @@ def read(block: Block) -> Parsed:
 
 
 def _say(found: dict[str, float], name: str, rest: str) -> None:
-    """What one line tells; only the first line of a name counts."""
+    """What one line says; only the first line of a name counts."""
     if name in _SIZES:
         sized = _SIZE.search(rest)
         value = number(sized[1]) if sized else None

@@ -63,7 +63,7 @@ def stream(path: Path, names: Names, progress: Progress) -> Parsed:  # noqa: ARG
     """Into block_requests, and threads by the process names that blktrace notes.
 
     blktrace writes one file per CPU, and a request is often completed on another one: the first file of a
-    set stands for all of them.
+    set means all of them.
     """
     parsed = Parsed(TOOL, units="nanoseconds since the trace began, bytes")
     files = _set(path)

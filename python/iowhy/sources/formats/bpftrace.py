@@ -1,6 +1,6 @@
 """Maps that `bpftrace` prints: histograms (hist, lhist), counts, statistics.
 
-Layout: bpftrace(8). `[4K, 8K)` are 4096 to 8191; what a map's numbers mean only its name can tell: a name with
+Layout: bpftrace(8). `[4K, 8K)` are 4096 to 8191; what a map's numbers mean only its name shows: a name with
 usecs, msecs, nsecs or latency is taken for a time, one with size or bytes for bytes.
 """
 

@@ -44,7 +44,7 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
 
 
 def read(block: Block) -> Parsed:
-    """Into cgroup_samples (page cache, limit; refaults where there are two copies) and measurements."""
+    """Into cgroup_samples (page cache, limit; refaults if there are two copies) and measurements."""
     parsed = Parsed(TOOL, units="bytes, pages")
     for group, found in _cgroup.copies(block, parsed, _LINE).items():
         _emit(parsed, group, found)

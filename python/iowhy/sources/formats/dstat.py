@@ -106,7 +106,7 @@ def _csv_head(parsed: Parsed, cells: Sequence[str]) -> bool:
 
 
 def _filled(titles: Sequence[str], names: Sequence[str]) -> list[_Column]:
-    """A title of a group stands above its first column only."""
+    """A group's title is above its first column only."""
     group = ""
     columns = []
     for at, name in enumerate(names):
@@ -129,7 +129,7 @@ def _columns(titles: Sequence[str], line: str) -> list[_Column]:
 
 
 def _above(titles: str, line: str) -> list[str]:
-    """Each stretch's title, which stands right above it; none where a paste lost the blanks.
+    """Each stretch's title, which is right above it; none where a paste lost the blanks.
 
     Titles of disks in one group touch: `--dsk/sda-----dsk/sdb--`, and their stretches are parted by colons.
     """
@@ -155,7 +155,7 @@ def _group(title: str, names: Sequence[str]) -> str:
 
 
 def _row(columns: Sequence[_Column], line: str) -> dict[_Column, str] | None:
-    """The cells by column; a date has a blank of its own, and two large numbers may touch."""
+    """The cells by column; a date has its own blank, and two large numbers may touch."""
     whole = line
     timed = re.match(r"\s*(?:\d{1,4}[-/]\d\d(?:[-/]\d{2,4})?\s+)?(\d\d:\d\d:\d\d)\s*[|:]", line)
     if timed is not None:

@@ -1,6 +1,6 @@
 """`filefrag -v` (and -e, -b, -k, -x): a file's extents.
 
-Layout: filefrag(8) of e2fsprogs. Numbers are in the block size that the line above tells; -x prints them
+Layout: filefrag(8) of e2fsprogs. Numbers are in the block size that the line above says; -x prints them
 in hexadecimal. Without -v only the count is known.
 """
 

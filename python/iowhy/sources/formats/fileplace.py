@@ -1,4 +1,4 @@
-"""AIX `fileplace` (-p, -l, -v): where a file's blocks lie.
+"""AIX `fileplace` (-p, -l, -v): where a file's blocks are.
 
 Layout: the fileplace command in IBM's AIX documentation. -v adds the two summary lines with the space
 efficiency and the sequentiality.

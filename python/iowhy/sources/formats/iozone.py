@@ -1,6 +1,6 @@
 """`iozone`: the table of a run (kB/s by file size and record length), and the lines of throughput mode.
 
-kB are 1024 bytes; -O prints operations and is not read. Names of the tests stand in two lines above each
+kB are 1024 bytes; -O prints operations and is not read. Names of the tests are in two lines above each
 other ("random" over "read").
 """
 
@@ -83,7 +83,7 @@ def _columns(above: str, line: str) -> list[str]:
     """Names of the columns: the words above ("random random bkwd") belong to the last tests.
 
     The plain tests come first and those through stdio (fwrite, fread) behind; the columns of the two lines
-    do not quite stand above each other, so they are counted.
+    are not quite above each other, so they are counted.
     """
     names = line.split()
     words = above.split()

@@ -36,7 +36,7 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
 
 
 def read(block: Block) -> Parsed:
-    """Into measurements: subject is the reason; share, max_ns and (when told) total_ns and count."""
+    """Into measurements: subject is the reason; share, max_ns and (if printed) total_ns and count."""
     parsed = Parsed(TOOL, units="ms and percent of all waiting")
     process: str | None = None
     total: float | None = None

@@ -1,4 +1,4 @@
-"""/proc/mdstat: Linux' software RAID: members that are missing, and work of its own (resync, recovery, check, reshape).
+"""/proc/mdstat: Linux' software RAID: members that are missing, and its background work (resync, recovery, check, reshape).
 
 drivers/md/md.c (md_seq_show, status_resync): blocks of 1 KiB, [members wanted/working], U for each that works and _ for
 one that does not; the speed of a resync is that of one member.
@@ -50,7 +50,7 @@ def read(block: Block) -> Parsed:
             done = number(match[2])
             if done is not None and done <= 100:
                 parsed.measure(name, f"{work}_done_share", done / 100)
-                parsed.note(f"{name} is at work of its own: {work}, {done:g} % done")
+                parsed.note(f"{name} is at work: {work}, {done:g} % done")
         if name and work and (match := _SPEED.search(text)):
             known = True
             parsed.measure(name, f"{work}_bytes_per_s", float(match[2]) * KIB)

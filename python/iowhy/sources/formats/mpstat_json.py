@@ -25,7 +25,7 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
 
 
 def read(block: Block) -> Parsed:
-    """Into cpu_samples. Times of day stand beside the date; without an interval it is since boot."""
+    """Into cpu_samples. Times of day are next to the date; without an interval it is since boot."""
     parsed = Parsed(TOOL, units="percent of each CPU's time")
     value = mapping(mapping(value_of(block, parsed)).get("sysstat"))
     for host in items(value.get("hosts")):

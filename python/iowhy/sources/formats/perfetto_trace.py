@@ -41,7 +41,7 @@ def sniff_head(head: bytes) -> float | None:
 
 
 def stream(path: Path, names: Names, progress: Progress) -> Parsed:
-    """Into what the events tell, as for ftrace's text."""
+    """Into what the events say, as for ftrace's text."""
     parsed = Parsed(TOOL, clock="boot", units="nanoseconds since boot")
     with space_for(path) as space:
         split = splitter.from_path(NAME, path, parsed, progress)

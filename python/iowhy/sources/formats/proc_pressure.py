@@ -82,7 +82,7 @@ def read(block: Block) -> Parsed:
 
 
 def _files(block: Block, parsed: Parsed) -> list[_File]:
-    """The copies, in their order, each with the name that stands with it."""
+    """The copies, in their order, each with the name that is with it."""
     found: list[_File] = []
     title: tuple[str | None, str] = (None, "machine")
     fresh = True

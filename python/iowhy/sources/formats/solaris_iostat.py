@@ -47,7 +47,7 @@ def read(block: Block) -> Parsed:
 
 
 def _row(columns: Sequence[str], words: Sequence[str]) -> tuple[str, dict[str, float]] | None:
-    """The device's name stands first (-x) or last (-xn)."""
+    """The device's name is first (-x) or last (-xn)."""
     if "device" not in columns or len(words) != len(columns):
         return None
     cells = dict(zip(columns, words, strict=True))

@@ -117,7 +117,7 @@ def _emit(space: Workspace, split: Split, names: Names, parsed: Parsed) -> None:
 
 
 def _threads(space: Workspace, main: int) -> None:
-    """The log's threads as `tids`, with `seen`, the number that stands in the rows: 0 for the first thread, maybe."""
+    """The log's threads as `tids`, with `seen`, the number that is in the rows: 0 for the first thread, maybe."""
     # A parent 0 is the first thread, where that has no number of its own, or nobody that is known.
     space.run(f"""CREATE TABLE tids AS
         SELECT seen, tid, tgid,
@@ -156,4 +156,4 @@ def _notes(summary: dict[str, object], parsed: Parsed) -> None:
         parsed.missing.append("strace -f -ttt -T -y -p {pid}")
     for name in sorted(untimed):
         parsed.measure(name, "calls", float(untimed[name]))
-    parsed.note("time on a CPU and time waiting inside a call are not told apart by strace")
+    parsed.note("strace does not distinguish time on a CPU from time waiting inside a call")

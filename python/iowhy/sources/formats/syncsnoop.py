@@ -63,6 +63,6 @@ def read(block: Block) -> Parsed:
 
 
 def _per_s(times: Sequence[int]) -> float | None:
-    """How often, by the gaps between the calls, which are one less than they; None where there is none to measure."""
+    """How often, by the gaps between the calls, which are one less than they; None if there is none to measure."""
     spanned = max(times) - min(times)
     return (len(times) - 1) * NS_PER_S / spanned if spanned else None

@@ -1,4 +1,4 @@
-"""BSD `systat -vmstat`: its CPU line, processes, and disks, which stand in the lower left of the screen.
+"""BSD `systat -vmstat`: its CPU line, processes, and disks, which are in the lower left of the screen.
 
 Manual: systat(1). One screen covers the 5 s before it unless another interval was given. MB/s are of 1024 * 1024 bytes, of
 reads and writes together. `d` are processes that wait for a disk, `p` for a page.
@@ -79,7 +79,7 @@ def _new(screens: list[Collected], interval: int) -> Collected:
 
 
 def _processes(now: Collected, titles: str, line: str) -> None:
-    """Numbers stand right under their titles' ends; none is printed for 0."""
+    """Numbers are right under their titles' ends; none is printed for 0."""
     at_end = {found.end(): int(found[0][:9]) for found in re.finditer(r"\d+", line)}
     ends = {found[0]: found.end() for found in re.finditer(r"\b[rpdsw]\b", titles)}
     if not {"r", "p", "d"} <= ends.keys():

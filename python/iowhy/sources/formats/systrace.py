@@ -1,6 +1,6 @@
 """Pages that Android's `systrace` and Chrome's tracing save (HTML), and `atrace -z` files.
 
-The ftrace text lies in the page: as text in <script class="trace-data">, as a string assigned to linuxPerfData
+The ftrace text is in the page: as text in <script class="trace-data">, as a string assigned to linuxPerfData
 (first versions), or as base64 of a compressed JSON in <script id="viewer-data">. `atrace -z` prints
 "TRACE:" and zlib data. Whatever is compressed is unpacked up to a limit: a page may be anybody's.
 """
@@ -95,7 +95,7 @@ def _pieces(page: mmap.mmap, start: int, end: int) -> Iterator[bytes]:
 
 
 def _text(page: mmap.mmap, start: int, end: int, found: IO[bytes], path: Path) -> None:
-    """Plain ftrace text; other tools' data (JSON of the browser, processes) stands in scripts alike."""
+    """Plain ftrace text; other tools' data (JSON of the browser, processes) is in scripts alike."""
     head = page[start : min(start + 4096, end)].lstrip()
     if head.startswith((b"{", b"[")):
         return

@@ -44,7 +44,7 @@ class _Iteration:
 
 
 def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """Its first line, which each iteration has; the titles of the tasks where that is cut off."""
+    """Its first line, which each iteration has; the titles of the tasks if that is cut off."""
     mine = "load average" in lines[at] or ("%CPU" in lines[at] and "TIME" in lines[at])
     return Claim(0.95, again=True) if mine else None
 
@@ -176,7 +176,7 @@ def _is_first(command: Sequence[str]) -> bool:
 
 
 def _comm(row: dict[str, str]) -> str:
-    """The program's name; a path is cut (-c), a kernel thread's name may have slashes of its own."""
+    """The program's name; a path is cut (-c), a kernel thread's name may have slashes itself."""
     word = row[list(row)[-1]].split()[0]
     return word.rsplit("/", 1)[-1] if word.startswith(("/", "./")) else word.strip("[]")
 

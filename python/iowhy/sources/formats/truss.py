@@ -25,7 +25,7 @@ _BARE_TOTAL = re.compile(r"(?:\d+(?:[.,]\d+)?|[.,]\d+)\s+\d+(?:\s+\d+)?")
 
 
 def read(block: Block) -> Parsed:
-    """Into syscall_totals; the process is not told (0)."""
+    """Into syscall_totals; the process is not known (0)."""
     parsed = Parsed(TOOL, units="seconds")
     calls: list[tuple[str, float, int, int]] = []
     totals: dict[str, float] = {}

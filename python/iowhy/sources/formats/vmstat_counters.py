@@ -49,7 +49,7 @@ _VM = {
 
 
 def read(block: Block) -> Parsed:
-    """Into memory_samples, and cpu_samples and vm_samples where there are two copies."""
+    """Into memory_samples, and cpu_samples and vm_samples if there are two copies."""
     parsed = Parsed(TOOL, units="K of 1024 bytes, ticks of 10 ms")
     copies: list[dict[str, int]] = []
     for at, line in parsed.lines(block):

@@ -131,7 +131,7 @@ def _emit(parsed: Parsed, found: Sequence[_Histogram], block: Block) -> None:
 def _percentiles(
     parsed: Parsed, subject: str, name: str, counts: Sequence[tuple[int, int, float]]
 ) -> None:
-    """The bucket's end below which the median and the 99th percentile lie."""
+    """The bucket's end below which the median and the 99th percentile are."""
     total = sum(count for _, _, count in counts)
     for label, share in (("p50", 0.5), ("p99", 0.99)):
         upto = 0.0

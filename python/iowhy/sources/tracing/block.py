@@ -1,4 +1,4 @@
-"""Block requests from the block layer's events, as ftrace, perf, blktrace and Perfetto tell them.
+"""Block requests from the block layer's events, as ftrace, perf, blktrace and Perfetto print them.
 
 Input is the table `block_events`: n (order), ts_ns, tid, comm, kind, dev, rwbs, bytes, sector, error. Kinds
 are insert, issue, requeue and complete of requests, queue and end of bios. A request's events are those of

@@ -2,7 +2,7 @@
 
 Input is the table `pages`: n (order), ts_ns, tid, kind (lookup, add, delete, dirty), dev, ino, first and count of pages.
 
-`mm_filemap_get_pages` (6.12 and later) is a read's lookup, told when its pages are there: pages that the same
+`mm_filemap_get_pages` (6.12 and later) is a read's lookup, seen when its pages are there: pages that the same
 thread added since its lookup before are demand misses inside the range and readahead outside it.
 """
 

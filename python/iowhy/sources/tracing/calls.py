@@ -26,7 +26,7 @@ _NUMBERED_AS = {"aarch64": "aarch64", "riscv64": "aarch64"}
 def call_names(machine: str | None) -> dict[int, str]:
     """Names of calls by their numbers on a machine (as uname -m says it).
 
-    A machine that is not known, or not told, is taken for x86_64.
+    A machine that is not known, or not named, is taken for x86_64.
     """
     return tables.call_numbers(_NUMBERED_AS.get(machine or "", "x86_64"))
 

@@ -37,7 +37,7 @@ def finish(
     machine: str | None = None,
     ticks: bool = False,
 ) -> Parsed:
-    """All tables that a trace tells; `names.pids` are the processes whose time counts.
+    """All tables that a trace says; `names.pids` are the processes whose time counts.
 
     `machine` (uname -m) gives system calls their names, unless the trace says it. `ticks`: the printer leaves
     jiffies_to_msecs() away, so durations of jbd2 are ticks.
@@ -89,7 +89,7 @@ def _headers(headers: list[str], parsed: Parsed) -> str | None:
 
 
 def _others(others: dict[str, int], parsed: Parsed) -> None:
-    """Note the events which are known but tell nothing here."""
+    """Note the events which are known but say nothing here."""
     if others:
         found = sorted(others.items(), key=lambda pair: (-pair[1], pair[0]))
         shown = ", ".join(name for name, _ in found[:5])

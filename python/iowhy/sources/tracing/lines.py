@@ -32,7 +32,7 @@ def from_lines(lines: Sequence[str], first: int) -> Chunk:
 
 
 def from_path(path: Path, progress: Progress) -> Iterator[Chunk]:
-    """The lines of a file, chunk by chunk; `progress` is told the bytes done."""
+    """The lines of a file, chunk by chunk; `progress` gets the bytes done."""
     try:
         total = path.stat().st_size
         with path.open("rb") as file:

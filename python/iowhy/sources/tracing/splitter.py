@@ -29,14 +29,14 @@ STRINGS = "strings"
 class Split(Struct):
     """A log taken apart: its tables are open files, which are gone with the last reference to them.
 
-    Columns of type UINTEGER hold numbers of strings, which stand once in a table of their own.
+    Columns of type UINTEGER hold numbers of strings, which are once in their own table.
     """
 
     summary: dict[str, Any]
     files: dict[str, IO[bytes]]
 
     def sql(self, table: str) -> str:
-        """The rows of a table as they stand, in the order in which the log told them."""
+        """The rows of a table as they are, in the order of the log."""
         return parquet_of(self.files[table])
 
     def attach(self, space: Workspace) -> None:
@@ -116,7 +116,7 @@ def _split(job: _Job) -> Split:
 
 
 def _run(job: _Job, *options: str) -> Split | None:
-    """One pass over the log; None where it is not in the order of time, and no table was ended."""
+    """One pass over the log; None if it is not in the order of time, and no table was ended."""
     if job.file is not None:
         job.file.seek(0)
     with (

@@ -55,13 +55,13 @@ def _say_which(space: Workspace, parsed: Parsed) -> None:
         ORDER BY sum(CASE WHEN active_ns <> 0 THEN active_ns ELSE calls END) DESC, min(tid)""")
     if len(processes) >= MANY:
         parsed.note(
-            f"the figures are those of {len(processes):,} processes in the trace; --pid tells of one: "
+            f"the figures are those of {len(processes):,} processes in the trace; --pid PID shows one: "
             + ", ".join(f"{comm} ({tgid})" for tgid, comm in processes[:3])
         )
 
 
 def times(space: Workspace, split: Split, parsed: Parsed) -> None:
-    """thread_time; which part of a CPU's time is the kernel's is told by calls alone."""
+    """thread_time; only calls show which part of a CPU's time is the kernel's."""
     user, kernel = ("cpu_user_ns", "cpu_kernel_ns") if split.summary["calls"] else ("NULL", "NULL")
     parsed.tables["thread_time"] = space.table(
         "thread_time",
@@ -79,10 +79,10 @@ def times(space: Workspace, split: Split, parsed: Parsed) -> None:
 def waits(space: Workspace, split: Split, parsed: Parsed) -> None:
     """Each stretch of state D, to the wake-up; `words` of the work space name the calls.
 
-    Why it waited is told by the switch's kernel stack (perf record -g), or by sched_blocked_reason (Android).
+    Why it waited the switch's kernel stack shows (perf record -g), or by sched_blocked_reason (Android).
     """
     if not split.summary["reasons"] and not split.summary["stacks"]:
-        parsed.note("the trace does not tell which waits are I/O waits, nor their reasons")
+        parsed.note("the trace does not say which waits are I/O waits, nor their reasons")
         parsed.missing.append("perf record -a -g -e 'sched:sched_switch,sched:sched_waking'")
     scoped = f"{split.sql('waits')} w"
     chosen = "w.tid IN (SELECT tid FROM scope)"

@@ -1,6 +1,6 @@
 """A DuckDB work space: logs larger than memory are taken apart and put together by SQL.
 
-Rows are kept in a database in a temporary directory, results leave as files of their own:
+Rows are kept in a database in a temporary directory, results leave as their own files:
 what is in memory stays bounded however long the log is.
 """
 

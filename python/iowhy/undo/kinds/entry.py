@@ -47,7 +47,7 @@ class Failed(Exception):
 
 
 class Kind(Struct, frozen=True):
-    """One kind of action; ``survives_boot`` tells whether its effect outlives a restart."""
+    """One kind of action; ``survives_boot`` says whether its effect outlives a restart."""
 
     check: Callable[[Entry], None]
     undo: Callable[[Entry], None]
@@ -57,9 +57,9 @@ class Kind(Struct, frozen=True):
 def path_of(entry: Entry, key: str, below: tuple[str, ...] = ()) -> str:
     value = entry.get(key)
     if not isinstance(value, str) or "\0" in value or len(value) > 4096:
-        raise Refused(f"`{key}` is no path")
+        raise Refused(f"`{key}` is not a path")
     if os.path.normpath(value) != value or not value.startswith("/") or value.startswith("//"):
-        raise Refused(f"`{key}` is no absolute plain path: {value!r}")
+        raise Refused(f"`{key}` is not an absolute plain path: {value!r}")
     if below and not value.startswith(tuple(top + "/" for top in below)):
         raise Refused(f"`{key}` is not below {' or '.join(below)}: {value!r}")
     return value
@@ -68,7 +68,7 @@ def path_of(entry: Entry, key: str, below: tuple[str, ...] = ()) -> str:
 def whole_number(entry: Entry, key: str, least: int) -> int:
     value = entry.get(key)
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise Refused(f"`{key}` is no whole number of at least {least}")
+        raise Refused(f"`{key}` is not a whole number of at least {least}")
     return value
 
 

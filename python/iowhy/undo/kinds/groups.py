@@ -7,13 +7,15 @@ from pathlib import Path
 from iowhy.undo.kinds.entry import Entry, Failed, Kind, Refused, path_of, until
 
 CGROUPS = ("/sys/fs/cgroup",)
-"""Where control groups of ours lie."""
+"""Where control groups of ours are."""
 
 
 def _check_cgroup(entry: Entry) -> None:
     path = path_of(entry, "path", CGROUPS)
     if not Path(path).name.startswith("iowhy"):
-        raise Refused(f"{path} is no control group of ours: its name does not begin with `iowhy`")
+        raise Refused(
+            f"{path} is not a control group of ours: its name does not begin with `iowhy`"
+        )
 
 
 def _move_tasks(group: Path) -> None:

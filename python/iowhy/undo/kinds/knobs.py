@@ -36,13 +36,13 @@ def _check_file(entry: Entry) -> None:
     path = path_of(entry, "path")
     values = next((values for known, values in KNOWN if re.fullmatch(known, path)), None)
     if values is None:
-        raise Refused(f"{path} is no kernel knob that iowhy writes")
+        raise Refused(f"{path} is not a kernel knob that iowhy writes")
     # The kernel's own tree holds no links at these places: one means that something else lies there.
     if os.path.realpath(path) != path:
-        raise Refused(f"{path} is not where that knob lies")
+        raise Refused(f"{path} is not where that knob is")
     old = entry.get("old")
     if not isinstance(old, str) or not re.fullmatch(values, old):
-        raise Refused(f"`old` is no value of {path}")
+        raise Refused(f"`old` is not a value of {path}")
 
 
 def _undo_file(entry: Entry) -> None:

@@ -69,7 +69,7 @@ def _check_remount(entry: Entry) -> None:
     # One that is gone was perhaps ours; one that is there without our marker is somebody else's.
     ours = any((parent / MARKER_FILE).is_file() for parent in Path(entry["path"]).parents)
     if not ours and entry["path"] in mount_points():
-        raise Refused(f"{entry['path']} is no mount of ours")
+        raise Refused(f"{entry['path']} is not a mount of ours")
 
 
 def _undo_remount(entry: Entry) -> None:

@@ -73,7 +73,7 @@ def _check_affinity(entry: Entry) -> None:
     _check_process(entry)
     cpus = entry.get("cpus")
     if not isinstance(cpus, list) or not cpus or not all(type(cpu) is int for cpu in cpus):
-        raise Refused("`cpus` is no list of CPU numbers")
+        raise Refused("`cpus` is not a list of CPU numbers")
 
 
 def _undo_affinity(entry: Entry) -> None:

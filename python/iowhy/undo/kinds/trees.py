@@ -68,7 +68,7 @@ def mark(top: Path, token: str) -> None:
 
 
 def _token(folder: int) -> str | None:
-    """What the marker file in a directory holds, None where there is none."""
+    """What the marker file in a directory holds, None if there is none."""
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         handle = os.open(MARKER_FILE, flags, dir_fd=folder)

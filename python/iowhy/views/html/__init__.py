@@ -1,1 +1,1 @@
-"""Results as one HTML file: readable without scripts, with charts where there are any; nothing is fetched."""
+"""Results as one HTML file: readable without scripts, with charts if there are any; nothing is fetched."""

@@ -1,4 +1,4 @@
-"""One chart as a page of its own, for a frame in a notebook: no script or style of it meets those of the notebook."""
+"""One chart as its own page, for a frame in a notebook: no script or style of it meets those of the notebook."""
 
 from html import escape
 

@@ -24,7 +24,7 @@ NOSCRIPT = Markup(
 
 
 def charts_section(drawn: Sequence[Drawn]) -> Markup:
-    """Figures; those that narrow a table to a stretch of time stand at that table (narrowing)."""
+    """Figures; those that narrow a table to a stretch of time are at that table (narrowing)."""
     own = [one for one in drawn if one.chart.draws not in NARROWED]
     figures = [figure(one) for one in own if one.missing is None]
     return element(

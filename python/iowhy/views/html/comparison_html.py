@@ -90,7 +90,7 @@ def _head(found: Sequence[Comparison], say: Say, redacted: bool) -> Markup:
 
 
 def _part(found: Comparison, part: str, say: Say) -> Markup:
-    """One side against the first; `part` goes before its ids where there are several."""
+    """One side against the first; `part` goes before its ids if there are several."""
     made = [
         _difference(found, part),
         _findings(found, part, say),

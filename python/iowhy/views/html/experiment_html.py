@@ -160,7 +160,7 @@ def _data(answers: Sequence[Answer]) -> dict[str, Any]:
 
 
 def name_of(path: Path) -> str:
-    """What a result is called: by its file, or by the recording that it lies in."""
+    """What a result is called: by its file, or by the recording that it is in."""
     if path.parent.name == "experiments":
         return f"{path.parent.parent.name.removesuffix('.iowhy')}-{path.stem}"
     return path.stem

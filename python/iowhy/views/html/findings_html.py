@@ -63,7 +63,7 @@ def _finding(
         also = " and ".join(one.also_fits)
         parts.append(element("p", f"It explains what points to {also}, too.", class_="hint"))
     parts += [
-        element("p", f"Less sure because {say(text)}", class_="hint") for text in one.lowered_by
+        element("p", f"Less certain because {say(text)}", class_="hint") for text in one.lowered_by
     ]
     if one.remedies:
         remedies = (element("li", with_commands(say(text))) for text in one.remedies)
@@ -87,7 +87,7 @@ def _link(link: Link, targets: Mapping[str, str], say: Say) -> Markup:
 
 
 def with_commands(text: str) -> Markup:
-    """A sentence: what stands between backticks is a command."""
+    """A sentence: what is between backticks is a command."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return joined(text)

@@ -46,7 +46,7 @@ def joined(*children: str) -> Markup:
 
 
 def lines(*children: str) -> Markup:
-    """The same, each on a line of its own; what is empty is left out."""
+    """The same, each on its own line; what is empty is left out."""
     return Markup(
         "\n".join(one if isinstance(one, Markup) else escaped(one) for one in children if one)
     )

@@ -59,9 +59,9 @@ class Redactor:
         commands: Sequence[Sequence[str]] = (),
         programs: Iterable[str] = (),
     ) -> None:
-        """`words` are (kind, name), each kind numbered by itself; `phrases` are texts and what stands for them.
+        """`words` are (kind, name), each kind numbered separately; `phrases` are texts and what replaces them.
 
-        `commands` stand in sentences as they are typed: their programs' paths and arguments are tokens there. `programs` are names
+        `commands` are in sentences as they are typed: their programs' paths and arguments are tokens there. `programs` are names
         of processes and threads: those that are not on every machine, and for which there are no remedies, are tokens.
         """
         self._whole: dict[str, str] = {}
@@ -112,7 +112,7 @@ class Redactor:
         return phrases
 
     def _program(self, name: str) -> str:
-        """What stands for a program: its own name where everybody has it."""
+        """What replaces a program: its own name where everybody has it."""
         if name in _public() or _KERNEL.fullmatch(name) or not name.strip("0123456789-/: "):
             return name
         for known, token in self._whole.items():

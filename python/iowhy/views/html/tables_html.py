@@ -52,7 +52,7 @@ def table(
     meanings: Sequence[str | None] = (),
     caption: str | None = None,
 ) -> Markup:
-    """A table that scrolls by itself where the page is narrow."""
+    """A table that scrolls alone where the page is narrow."""
     told = list(meanings) or [None] * len(fields)
     heads = [
         element("th", one.heading, scope="col", class_=None if one.left else "number", title=about)

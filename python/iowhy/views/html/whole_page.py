@@ -68,7 +68,7 @@ def whole_page(title: str, body: Sequence[str], data: dict[str, Any] | None) -> 
 
 
 def script_json(value: object) -> str:
-    """JSON that may stand in a script block: nothing in it ends that, or begins a comment (HTML, 13.1.3.1).
+    """JSON that may be in a script block: nothing in it ends that, or begins a comment (HTML, 13.1.3.1).
 
     U+2028 and U+2029 were no part of strings in older JavaScript.
     """

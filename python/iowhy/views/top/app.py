@@ -94,7 +94,7 @@ class TopApp(App[bool]):
         yield Static(id="said")
 
     def on_mount(self) -> None:
-        """The first frame stands before anything is read."""
+        """The first frame is before anything is read."""
         self.table.focus()
         self.table.empty = "reading …"
         self._draw()
@@ -102,7 +102,7 @@ class TopApp(App[bool]):
         self.call_after_refresh(self._poll)
 
     def on_resize(self) -> None:
-        """Everything is laid out anew, once the new size is known: this is asked before the application takes note of it."""
+        """Everything is laid out again, once the new size is known: this is asked before the application takes note of it."""
         self.call_next(self._draw)
 
     # Reading.
@@ -127,7 +127,7 @@ class TopApp(App[bool]):
         self.run_worker(lambda: self._look(asked, level), thread=True, exclusive=True)
 
     def _look(self, asked: Asked, level: Level) -> None:
-        """On a thread of its own: the moment, then what is opened in it, then the findings, each shown when it is there."""
+        """On its own thread: the moment, then what is opened in it, then the findings, each shown when it is there."""
         for found in self.looking.look(asked, level.ask):
             self.call_from_thread(self._found, found, level)
         self.call_from_thread(self._done)
@@ -202,7 +202,7 @@ class TopApp(App[bool]):
             self.table.show(page.columns if page else (), page.rows if page else ())
 
     def _nothing(self, page: Page | None) -> str:
-        """What stands instead of rows, where there are none."""
+        """What is shown instead of rows."""
         if self.problem:
             return "nothing of it can be read"
         if self.moment is None or page is None:

@@ -101,7 +101,7 @@ DEVICES = (
 )
 FINDINGS = (
     _column("cause", "cause", left=True),
-    _column("gain_share", "to gain"),
+    _column("gain_share", "could save"),
     _column("confidence_share", "confidence"),
     _column("time_share", "of the time"),
     _column("title", "what it is", left=True),

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 class PacedDriver(LinuxDriver):
     """Textual's own puts up to 30 pictures in a queue: on a slow line, a key is then answered 30 pictures later.
 
-    This one waits for the terminal, and keys that come meanwhile are done before the next picture: what has not been
-    shown is at most what lies on the way to the terminal.
+    This one waits for the terminal, and keys that come before that are done before the next picture: what has not been
+    shown is at most what is on the way to the terminal.
     """
 
     def write(self, data: str) -> None:

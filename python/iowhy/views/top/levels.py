@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # slow to import, and the first frame does not wait for it
 
 
 class Page(Struct, frozen=True):
-    """One table: its title, its columns, its rows, what tells a row from the others, and what it opens."""
+    """One table: its title, its columns, its rows, what distinguishes a row from the others, and what it opens."""
 
     title: str
     columns: tuple[Column, ...] = ()

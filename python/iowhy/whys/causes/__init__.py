@@ -18,5 +18,5 @@ def causes() -> tuple[Cause, ...]:
 
 
 def cause_named(name: str | None) -> Cause | None:
-    """The cause of that name; None where there is none (another version's, or no name)."""
+    """The cause of that name; None if there is none (another version's, or no name)."""
     return next((one for one in causes() if one.name == name), None)

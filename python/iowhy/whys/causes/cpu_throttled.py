@@ -124,7 +124,7 @@ def _quota(facts: Facts, held: float, *, counted: bool) -> tuple[Link, ...]:
 def _held(facts: Facts) -> float:
     """The share of the waiting for a CPU in which the quota stops the threads, not other work.
 
-    The kernel counts the time in which the group is stopped on each CPU where it has a thread; each ready
+    The kernel counts the time in which the group is stopped on each CPU if it has a thread; each ready
     thread waits as long as its CPU is stopped.
     """
     machine, threads, elapsed = facts.machine, facts.threads, facts.run.elapsed_ns
@@ -163,7 +163,7 @@ CAUSE = Cause(
     thresholds=(
         Threshold(
             "throttled periods", THROTTLED_PERIODS, "share",
-            "a burst at the start of a run throttles a period or two; one in ten is no burst",
+            "a burst at the start of a run throttles a period or two; one in ten is more than a burst",
         ),
         Threshold(
             "share of the waiting in which the group is stopped, from which it counts as all", WHOLE, "share",

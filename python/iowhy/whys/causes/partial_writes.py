@@ -21,7 +21,7 @@ _AHEAD = Remedy(
     "Read the file once, in order, before it is written (`vmtouch -t`)", risk=_AHEAD_RISK
 )
 _NEW = Remedy(
-    "Append new data to a log or a new file, where there is nothing to read",
+    "Append new data to a log or a new file, which has nothing to read",
     risk="readers must look in both files",
     for_authors=True,
 )

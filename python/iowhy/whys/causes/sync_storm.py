@@ -220,7 +220,7 @@ def _passes(facts: Facts) -> Link | None:
     writeback = facts.writeback
     if not writeback.passes:
         return None
-    inodes, sweeps = writeback.passes, max(1, writeback.sweeps)
+    inodes, sweeps = writeback.passes, max(1, writeback.runs_of_passes)
     return link(
         f"{plural(sweeps, 'writeback pass', 'writeback passes')} over "
         f"{plural(writeback.inodes, 'inode')}: {inodes / sweeps:.1f} inodes per pass, "
@@ -343,7 +343,7 @@ CAUSE = Cause(
     ),
     fooled_by=(
         "a sync that is long because it computes (see cpu-serial): only its waiting counts here",
-        "O_SYNC and O_DSYNC writes sync without a call of their own",
+        "O_SYNC and O_DSYNC writes sync without their own call",
     ),
     remedies=(BATCH, LARGER_FILES, _LATER, _QUICK_DEVICE),
     experiment="sync-free",

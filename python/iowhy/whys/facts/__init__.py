@@ -104,7 +104,7 @@ class Facts:
 
     @cached_property
     def allowed_cpus(self) -> int | None:
-        """The CPUs that its threads may run on; None where that is not known."""
+        """The CPUs that its threads may run on; None if not known."""
         return threads.allowed_cpus(self.relations)
 
     @cached_property
@@ -162,7 +162,7 @@ class Facts:
 
     @cached_property
     def layout(self) -> layout.Layout:
-        """Where the files lie on the device."""
+        """Where the files are on the device."""
         return layout.measure(self.relations)
 
     @cached_property
@@ -177,7 +177,7 @@ class Facts:
 
     @cached_property
     def written_filesystem(self) -> filesystems.Filesystem | None:
-        """The filesystem in whose writes most time passes; None where that is not known."""
+        """The filesystem in whose writes most time passes; None if not known."""
         if not self.filesystems:
             return None
         return filesystems.of(self.filesystems, filesystems.written_most(self.relations))
@@ -189,7 +189,7 @@ class Facts:
 
     @cached_property
     def layers(self) -> layers.Layers | None:
-        """What lies below the device that the command uses most; None: nothing, or not known."""
+        """What is below the device that the command uses most; None: nothing, or not known."""
         return layers.below(self.relations, self.requests.dev)
 
     @cached_property

@@ -12,7 +12,7 @@ from iowhy.whys.facts.sampling import sampled
 
 
 class Group(Struct, frozen=True):
-    """Calls taken together; times in nanoseconds, None where the source does not tell them.
+    """Calls taken together; times in nanoseconds, None where the source does not have them.
 
     The bytes of reads and writes hold those of io_uring and libaio too, which no call names. `files` are counted of syncs alone.
     """

@@ -28,8 +28,8 @@ WANT_DATA = OPENS | {"truncate", "ftruncate"}
 class CopiedUp(Struct, frozen=True):
     """`waits`: by call and reason, what of their waits is for copying, the longest first; `cpu_ns`: what these
     calls take of a CPU, as much of each as of its waits. `files` and `pages` that were copied, None where
-    pages were not recorded by file and process. `path`: the name of the one that has most of them, None where it has none, with
-    `path_pages` of its own. `written_bytes`: what the program itself writes to them. `overlay`: the only one that there is; None: one of several."""
+    pages were not recorded by file and process. `path`: the name of the one that has most of them, None if it has none, with
+    its `path_pages`. `written_bytes`: what the program itself writes to them. `overlay`: the only one that there is; None: one of several."""
 
     waits: tuple[Through, ...]
     cpu_ns: float = 0.0

@@ -24,7 +24,7 @@ class Culprit(Struct, frozen=True):
     load: float | None
 
     def who(self, more: str | None = None) -> str:
-        """`dd (process 77)`, `dd (8 processes)`, `container prod/db/app (dd, 8 processes)`; `more` stands behind the number."""
+        """`dd (process 77)`, `dd (8 processes)`, `container prod/db/app (dd, 8 processes)`; `more` is behind the number."""
         number = f"{self.processes} processes" if self.processes > 1 else f"process {self.tgid}"
         told = [number, *([more] if more else [])]
         if self.container is None and self.comm is None:
@@ -74,7 +74,7 @@ def heaviest(members: Sequence[Member]) -> Culprit:
 
 
 def most_loading(relations: Relations, resource: str, dev: int) -> Culprit | None:
-    """The group with most of the `requests` of a device, or of the `dirty pages` on a disk's filesystems; None where there is none."""
+    """The group with most of the `requests` of a device, or of the `dirty pages` on a disk's filesystems; None if there is none."""
     found = relations.read(
         Culprit,
         f"SELECT {COLUMNS} FROM competing_load WHERE resource = '{resource}' AND dev = {dev} AND place = 1",

@@ -1,4 +1,4 @@
-"""Devices by their own counters: what iostat shows, and all that a pasted iostat can tell."""
+"""Devices by their own counters: what iostat shows, and all that a pasted iostat can show."""
 
 from msgspec import Struct
 
@@ -32,10 +32,10 @@ class Device(Struct, frozen=True):
 class Devices(Struct, frozen=True):
     """The devices that had any request, the most loaded first.
 
-    `top` is the one to speak of: the most loaded one; of a recorded command without requests of its
-    own (--mode proc) the one that it can be, None when it is not known whose the load is. `own_share` is then
+    `top` is the one to speak of: the most loaded one; of a recorded command without its own
+    requests (--mode proc) the one that it can be, None when it is not known whose the load is. `own_share` is then
     how much of what that device moved the command can have moved, by its own counters; None where requests
-    tell it, or nothing does.
+    say it, or nothing does.
     """
 
     all: tuple[Device, ...]
@@ -60,7 +60,7 @@ class _Scheduler(Struct, frozen=True):
 
 
 def scheduler(relations: Relations, dev: int | None) -> str | None:
-    """The active I/O scheduler of a disk; None where it is not known, or that of the disk below decides."""
+    """The active I/O scheduler of a disk; None if not known, or that of the disk below decides."""
     if dev is None or not relations.has("devices"):
         return None
     return relations.one(
@@ -127,7 +127,7 @@ def _own(
 
 
 def _under(filesystems: Filesystems, path: str | None) -> int | None:
-    """The device of the file system that a path lies on."""
+    """The device of the file system that a path is on."""
     if path is None:
         return None
     inside = [

@@ -43,7 +43,7 @@ class _Row(Struct, frozen=True):
 
 
 def evictors(relations: Relations, machine: Machine) -> tuple[Evictor, ...]:
-    """The largest first, of files that were read again where there are any. Empty where nothing was evicted, or the source does not tell how."""
+    """The largest first, of files that were read again if there are any. Empty where nothing was evicted, or the source does not say how."""
     if not relations.has("page_cache"):
         return ()
     rows = relations.read(

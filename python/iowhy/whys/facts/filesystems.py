@@ -10,7 +10,7 @@ COPY_ON_WRITE = frozenset({"btrfs", "bcachefs", "zfs"})
 
 
 class Filesystem(Struct, frozen=True):
-    """One mounted filesystem; `options` as in /proc/mounts, `disk_dev` None where it is not known.
+    """One mounted filesystem; `options` as in /proc/mounts, `disk_dev` None if not known.
 
     `free_bytes` of `size_bytes` were left at the end, None where that was not recorded.
     """
@@ -35,7 +35,7 @@ class Filesystem(Struct, frozen=True):
 
     @property
     def copies_on_write(self) -> bool:
-        """Whether what is written again goes to another place, as far as its kind and its mount options tell (btrfs(5), nodatacow)."""
+        """Whether what is written again goes to another place, as far as its kind and its mount options say (btrfs(5), nodatacow)."""
         return self.kind in COPY_ON_WRITE and "nodatacow" not in self.options.split(",")
 
 
@@ -43,7 +43,7 @@ Filesystems = tuple[Filesystem, ...]
 
 
 def filesystems(relations: Relations) -> Filesystems:
-    """All of them, from filesystems; one that is mounted at several places stands for each."""
+    """All of them, from filesystems; one that is mounted at several places counts as each."""
     if not relations.has("filesystems"):
         return ()
     return tuple(

@@ -1,4 +1,4 @@
-"""The devices that emptied their write caches for the command: its files may lie on several."""
+"""The devices that emptied their write caches for the command: its files may be on several."""
 
 from msgspec import Struct
 

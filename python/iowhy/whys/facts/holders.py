@@ -21,7 +21,7 @@ WITH active AS (
 ), by_thread AS (SELECT step, tid, sum(ns) AS ns FROM active GROUP BY step, tid
 ), by_all AS (SELECT step, sum(ns) AS ns FROM by_thread GROUP BY step
 ), spans AS (
-  -- Many waits lie in the same steps: they are spread together.
+  -- Many waits are in the same steps: they are spread together.
   SELECT tid, ts_ns // {step} AS first_step, (ts_ns + dur_ns - 1) // {step} AS last_step, sum(dur_ns)::DOUBLE AS ns
   FROM uninterruptible_waits WHERE reason IN ({reasons}) AND {recorded} AND dur_ns > 0 AND dur_ns < {longest}
   GROUP BY tid, first_step, last_step
@@ -85,7 +85,7 @@ def share_while_reading(
 ) -> float | None:
     """Of the waits for some reasons, the share (0..1) in which another thread waited for others (it reads, and holds).
 
-    None where there are no such waits.
+    None if there are no such waits.
     """
     if not relations.has("waits"):
         return None

@@ -16,10 +16,10 @@ JUMPS_MIN = 64
 
 
 class InOrder(Struct, frozen=True):
-    """Of reads that follow one another; bytes per second, None where it cannot be told.
+    """Of reads that follow one another; bytes per second, None if not known.
 
     `reached`: the most that requests of one size moved in their median time. The device moves that at least, as each
-    request also has a price of its own. `fitted`: without that price, from how much longer larger ones take (least
+    request also has its own price. `fitted`: without that price, from how much longer larger ones take (least
     squares over the sizes' medians); `least_bytes` and `most_bytes` are those sizes.
     """
 
@@ -74,7 +74,7 @@ class Ways(Struct, frozen=True):
     """Of the reads on the device that jump: their mean service time, and that of the quickest tenth.
 
     `part` (0..1): of the time of all reads, what goes if each of those that jump takes as long as the quickest. The
-    ways in the order in which things lie are shorter than the shortest of a run without order, so that those tell nothing.
+    ways in the order in which things are stored are shorter than the shortest of a run without order, so that those say nothing.
     """
 
     mean_ns: float

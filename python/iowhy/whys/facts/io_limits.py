@@ -1,4 +1,4 @@
-"""Limits of the control group on reads and writes, each beside what the command did on the device that it holds for."""
+"""Limits of the control group on reads and writes, each next to what the command did on the device that it holds for."""
 
 from msgspec import Struct
 
@@ -7,7 +7,7 @@ from iowhy.whys.facts.requests import Requests
 
 
 class DeviceLimits(Struct, frozen=True):
-    """`device` is None in recordings that do not tell it: then the requests are those of all devices."""
+    """`device` is None in recordings that do not say it: then the requests are those of all devices."""
 
     device: str | None
     read_limit_bytes_per_s: float | None

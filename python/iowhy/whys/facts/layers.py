@@ -1,4 +1,4 @@
-"""What a device lies on: the layers between a filesystem and the disks, and which disk of an array answers late."""
+"""What a device is on: the layers between a filesystem and the disks, and which disk of an array answers late."""
 
 from msgspec import Struct
 
@@ -49,7 +49,7 @@ class Layers(Struct, frozen=True):
 
 
 def below(relations: Relations, dev: int | None) -> Layers | None:
-    """What lies below a device; None where nothing does, or it is not known."""
+    """What is below a device; None where nothing does, or it is not known."""
     if dev is None or not relations.has("device_layers"):
         return None
     under: dict[int, list[int]] = {}
@@ -84,7 +84,7 @@ def _in_words(
 
 
 def _members(under: dict[int, list[int]], dev: int) -> list[int]:
-    """The devices of the topmost array at or below a device; none where each layer lies on one."""
+    """The devices of the topmost array at or below a device; none where each layer is on one."""
     for _ in range(_DEEPEST):
         lower = under.get(dev, [])
         if len(lower) != 1:

@@ -1,4 +1,4 @@
-"""Where the files lie: extents after (else before) the command, and who allocated them."""
+"""Where the files are: extents after (else before) the command, and who allocated them."""
 
 from msgspec import Struct
 

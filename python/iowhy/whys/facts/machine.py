@@ -11,7 +11,7 @@ BLOCKED = 0.5
 class Machine(Struct, frozen=True):
     """Shares are 0..1 of the machine's CPU time; levels are means over the time.
 
-    `blocked_share` is the share of the time in which processes were blocked, as its samples tell, `cached_growth_bytes` by how
+    `blocked_share` is the share of the time in which processes were blocked, as its samples say, `cached_growth_bytes` by how
     much the page cache is larger in the last sample than in the first.
     """
 

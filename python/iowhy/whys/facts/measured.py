@@ -39,7 +39,7 @@ class Measured(Struct, frozen=True):
 
     @property
     def device(self) -> "Load | None":
-        """The busiest device of those whose utilisation and queue a tool printed beside each other (sar -d)."""
+        """The busiest device of those whose utilisation and queue a tool printed next to each other (sar -d)."""
         shares, queues = self.metric("busy_share"), self.metric("queue_mean")
         completed = self.metric("operations_per_s")
         name = max(

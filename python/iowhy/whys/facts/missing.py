@@ -13,7 +13,7 @@ class Missing(Struct, frozen=True):
     """Calls that had to wait for pages that had been in the cache.
 
     `cpu_ns` is what they took of a CPU beyond a call of the same length on the same file that waited for nothing (to make room,
-    to send the request, to sleep and to be woken), `calls` is how many there were. Copying is no part of it, which a call that
+    to send the request, to sleep and to be woken), `calls` is how many there were. Copying is not a part of it, which a call that
     finds all in the cache does as well; with readahead it may be next to nothing.
     """
 

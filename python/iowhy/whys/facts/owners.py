@@ -1,4 +1,4 @@
-"""The files whose requests cost most, and how the command's requests lie on their device."""
+"""The files whose requests cost most, and how the command's requests are on their device."""
 
 from msgspec import Struct
 
@@ -77,7 +77,7 @@ class _Adjacent(Struct, frozen=True):
 
 
 def adjacent_share(relations: Relations, owner: Owner) -> float | None:
-    """Of the jumps of its requests, those from what lies next to it in the file (0..1): the layout makes those.
+    """Of the jumps of its requests, those from what is next to it in the file (0..1): the layout makes those.
 
     None where few are known: direct I/O has no place in the file.
     """

@@ -23,8 +23,8 @@ def executables(relations: Relations, names: Iterable[str]) -> frozenset[str]:
     """Of some programs, those whose executable file was seen and whose processes did a part of the work, or
     those that these started: a build is done by the compilers of make.
 
-    A process carries the first 15 letters of its executable's name, behind which a version may stand (python3.11); threads may
-    have names of their own.
+    A process carries the first 15 letters of its executable's name, behind which a version may be (python3.11); threads may
+    have their own names.
     """
     listed = ", ".join(f"('{name}')" for name in sorted(set(names)))
     if not listed or not relations.has("threads"):

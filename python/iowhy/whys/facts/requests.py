@@ -1,6 +1,6 @@
 """Block requests: size, order, depth and service on the device that the command waits for most.
 
-Requests on a loop device appear again on the disk under it; they count where the filesystem lies (see
+Requests on a loop device appear again on the disk under it; they count where the filesystem is (see
 the relation counted_requests).
 """
 
@@ -324,7 +324,7 @@ def of(direction: str | None) -> str:
 
 
 def _over(part: float, whole: float) -> float | None:
-    """A part of a whole; None where there is no whole."""
+    """A part of a whole; None if there is no whole."""
     return part / whole if whole else None
 
 

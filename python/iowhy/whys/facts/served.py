@@ -1,4 +1,4 @@
-"""Waits for filesystems that a process in user space (FUSE) or a server serves: what answers them is no device of this machine."""
+"""Waits for filesystems that a process in user space (FUSE) or a server serves: what answers them is not a device of this machine."""
 
 from typing import Literal
 
@@ -11,8 +11,8 @@ from iowhy.relations import Relations
 class Served(Struct, frozen=True):
     """Waits for one such filesystem in calls of one name for one reason; `part` (0..1) of all waits of these two.
 
-    `reason` is None for interruptible sleep, `call` for page faults. `tgid` is the process that serves it, None where
-    that is not known, as are its mount and kind of a wait without a file. `unanswered_ns`: how long the recorder waited for
+    `reason` is None for interruptible sleep, `call` for page faults. `tgid` is the process that serves it, None if
+    not known, as are its mount and kind of a wait without a file. `unanswered_ns`: how long the recorder waited for
     an answer of that filesystem that did not come.
     """
 
@@ -65,7 +65,7 @@ FROM remote_operations WHERE mount = {mount} ORDER BY execute_ns DESC, op LIMIT 
 
 
 def answers(relations: Relations, mount: str | None) -> Answers | None:
-    """The kind of operation that took most of the time; None where that is not known (no NFS)."""
+    """The kind of operation that took most of the time; None if not known (no NFS)."""
     if mount is None or not (relations.has("remote_samples") and relations.has("filesystems")):
         return None
     found = relations.read(Answers, _ANSWERS.format(mount=text_literal(mount)))

@@ -17,7 +17,7 @@ class SizedWrite(Struct, frozen=True):
 
 
 def sized_writes(measured: Measured) -> dict[str, list[SizedWrite]]:
-    """The tests of each run, which stands behind the subjects in brackets where there are several ("" else)."""
+    """The tests of each run, which is behind the subjects in brackets if there are several ("" else)."""
     runs: dict[str, list[SizedWrite]] = {}
     for subject, value in measured.metric("bytes_per_s").items():
         test, _, run = subject.partition(" [")

@@ -64,7 +64,7 @@ def space(relations: Relations, filesystems: Filesystems) -> Space:
 
 
 def _nearly_full(one: Filesystem | None) -> bool:
-    """Whether little is left; what is not known is no evidence."""
+    """Whether little is left; what is not known shows nothing."""
     if one is None or one.free_bytes is None or one.size_bytes is None:
         return False
     return one.free_bytes <= min(SHORT_SHARE * one.size_bytes, SHORT_BYTES)

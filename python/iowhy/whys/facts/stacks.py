@@ -78,7 +78,7 @@ def through(
           SELECT syscall, reason, stack_id, count(*) AS waits, sum(dur_ns) AS total_ns, max(dur_ns) AS longest_ns
           FROM waits WHERE syscall IS NOT NULL AND reason IS NOT NULL
           GROUP BY syscall, reason, stack_id
-        ), told AS (
+        ), judged AS (
           SELECT w.*, CASE WHEN w.reason = '{reason or ""}' THEN true ELSE s.passes END AS passes
           FROM summed AS w LEFT JOIN shown AS s ON s.stack_id = w.stack_id
         )
@@ -86,7 +86,7 @@ def through(
           sum(CASE WHEN passes THEN total_ns WHEN passes = false THEN 0 END) AS shown_ns,
           sum(CASE WHEN passes THEN waits ELSE 0 END) AS shown_waits,
           max(CASE WHEN passes THEN longest_ns END) AS longest_ns
-        FROM told
+        FROM judged
         GROUP BY syscall, reason ORDER BY total_ns DESC, call, reason
         """,
     )
@@ -96,9 +96,9 @@ def through(
 def durable_writes(relations: Relations, filesystems: Filesystems) -> bool | None:
     """Whether what writes wait for is that they are durable (O_SYNC and the like).
 
-    Where the recording tells of each write whether it is to be, that says it: waits of others are not for sync. Else by the
+    Where the recording says of each write whether it is to be, that decides: waits of others are not for sync. Else by the
     stacks and the mount option. None where no stack was kept, and they wait for commits or flushes, which is what durable
-    writes mostly do: writeback alone is no evidence.
+    writes mostly do: writeback alone shows nothing.
     """
     told = (
         relations.rows("SELECT bool_or(durable) FROM syscalls") if relations.has("syscalls") else ()

@@ -15,7 +15,7 @@ def stalls(relations: Relations, requests: Requests) -> tuple[float, int]:
     """Of all service time that of slow requests (as in `slow_share`) in which the device did little else; their number.
 
     In a deep queue a request can be late because others are taken first, by a disk that sorts them, say: then the
-    device completes as many requests as ever meanwhile. Where it completes less than half as many, it stalls.
+    device completes as many requests as ever. Where it completes less than half as many, it stalls.
     """
     if requests.dev is None or requests.median_service_ns is None:
         return 0.0, 0

@@ -21,7 +21,7 @@ def share_of_syncs(
 ) -> float | None:
     """Of the time in which a sync call is under way, the share in which one is that a setting is about.
 
-    None where none was recorded. It bounds what the setting can gain: a thread that syncs in the background, beside those
+    None if none was recorded. It bounds what the setting can gain: a thread that syncs in the background, next to those
     that others wait for, takes nothing from them.
 
     `files` are patterns of paths (GLOB; none: any file), `spared` those that it leaves alone, `calls` names of

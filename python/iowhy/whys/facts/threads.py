@@ -58,7 +58,7 @@ WITH spent AS (
   JOIN process_groups AS g ON g.tgid = p.tgid
   WHERE p.cpu_ns > 0 AND g.comm IS NOT NULL
 ), named AS (
-  -- What all of them are in tells nobody apart.
+  -- What all of them are in distinguishes none.
   SELECT CASE WHEN (SELECT count(DISTINCT group_key) FROM spent) > 1 THEN group_key ELSE comm END AS group_key,
     CASE WHEN (SELECT count(DISTINCT group_key) FROM spent) > 1 THEN coalesce(container, comm) ELSE comm END AS name,
     cpu_ns
@@ -70,7 +70,7 @@ FROM named GROUP BY group_key, name ORDER BY cpu_ns DESC, name LIMIT 3
 
 
 def busiest(relations: Relations) -> tuple[Program, ...]:
-    """The three groups of processes that use most of the CPUs (the relation process_groups); none where that is not known."""
+    """The three groups of processes that use most of the CPUs (the relation process_groups); none if not known."""
     elapsed_ns = relations.facts.elapsed_ns
     if not relations.has("thread_time") or not elapsed_ns:
         return ()
@@ -117,5 +117,5 @@ def measure(relations: Relations) -> Threads:
 
 
 def allowed_cpus(relations: Relations) -> int | None:
-    """The CPUs that threads which want one may run on, together; None where that is not known."""
+    """The CPUs that threads which want one may run on, together; None if not known."""
     return relations.one(_Allowed, _ALLOWED).cpus if relations.has("thread_time") else None

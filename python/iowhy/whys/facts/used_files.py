@@ -1,4 +1,4 @@
-"""Where the files lie that a command uses: what an experiment has to copy, warm or drop."""
+"""Where the files are that a command uses: what an experiment has to copy, warm or drop."""
 
 import os
 from pathlib import Path
@@ -37,7 +37,7 @@ class DataPlace(Struct, frozen=True):
 
 
 def outside(relations: Relations, page_bytes: int, cwd: Path) -> DataPlace | None:
-    """Where its data lie, when that is not said well enough by the directory in which it ran: most of them do not lie below that,
+    """Where its data are, when that is not said well enough by the directory in which it ran: most of them are not below that,
     or it is a home. None where nothing was moved. By bytes of its requests and of pages that it dirtied.
     """
     if not relations.has("files"):
@@ -67,7 +67,7 @@ def outside(relations: Relations, page_bytes: int, cwd: Path) -> DataPlace | Non
 
 
 def used(relations: Relations, page_bytes: int) -> tuple[Path, ...]:
-    """The files that it read, wrote or mapped, and that had not been removed when it ended; none where that is not known."""
+    """The files that it read, wrote or mapped, and that had not been removed when it ended; none if not known."""
     if not relations.has("files"):
         return ()
     found = relations.read(

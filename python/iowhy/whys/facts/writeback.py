@@ -12,14 +12,14 @@ SWEEP_NS = 10_000_000
 class Writeback(Struct, frozen=True):
     """`background` passes are those of kernel workers; the rest are callers' own (fsync).
 
-    `passes` are over one inode each; `sweeps` are passes of one thread with less than 10 ms between them,
-    which is what the kernel's worker does in one go; a caller's own pass is a sweep of its own.
+    `passes` are over one inode each; `runs_of_passes` are passes of one thread with less than 10 ms between them,
+    which is what the kernel's worker does in one go; a caller's own pass is counted separately.
     `inodes_per_second`: how many different inodes the passes of one second touch, in the median.
     """
 
     known: bool
     passes: int = 0
-    sweeps: int = 0
+    runs_of_passes: int = 0
     inodes: int = 0
     background_passes: int = 0
     background_inodes: int = 0
@@ -49,7 +49,7 @@ SELECT count(*) AS pauses, sum(pause_ns) AS pause_ns, median(dirty_pages) AS dir
 
 class _Passes(Struct, frozen=True):
     passes: int = 0
-    sweeps: int | None = None
+    runs_of_passes: int | None = None
     inodes: int = 0
     background_passes: int | None = None
     background_inodes: int = 0
@@ -66,7 +66,7 @@ WITH w AS (SELECT * FROM writeback_passes WHERE own
   SELECT ts_ns // 1000000000 AS second, count(DISTINCT (dev, ino)) AS inodes FROM w GROUP BY second
 )
 SELECT count(*) AS passes,
-  sum(CASE WHEN background AND rest_ns < {SWEEP_NS} THEN 0 ELSE 1 END) AS sweeps,
+  sum(CASE WHEN background AND rest_ns < {SWEEP_NS} THEN 0 ELSE 1 END) AS runs_of_passes,
   count(DISTINCT (dev, ino)) AS inodes,
   sum(CASE WHEN background THEN 1 ELSE 0 END) AS background_passes,
   count(DISTINCT CASE WHEN background THEN (dev, ino) END) AS background_inodes,
@@ -88,7 +88,7 @@ def measure(relations: Relations) -> Writeback:
     return Writeback(
         known=relations.has("writeback") or "writeback" in relations.facts.ran,
         passes=passes.passes,
-        sweeps=passes.sweeps or 0,
+        runs_of_passes=passes.runs_of_passes or 0,
         inodes=passes.inodes,
         background_passes=passes.background_passes or 0,
         background_inodes=passes.background_inodes,
@@ -124,7 +124,7 @@ class _Requested(Struct, frozen=True):
 def requested_bytes(relations: Relations) -> float | None:
     """What a pass of the kernel's worker over one file asked the device to write, in the median of the files; None where not known.
 
-    `pages_written` counts a folio as a whole, however little of it is dirty (wbc->nr_to_write): of a file that lies in memory in
+    `pages_written` counts a folio as a whole, however little of it is dirty (wbc->nr_to_write): of a file that is in memory in
     large folios it is more than what is written.
     """
     if not relations.has("writeback") or not relations.has("block_requests"):

@@ -18,7 +18,7 @@ class PartialWrites(Struct, frozen=True):
 
     `writes` and `written_bytes`: all calls of these names on these files, and what they wrote; `reads` and `read_bytes`: requests that
     read these files; None where they were not recorded. `block_bytes`: of the filesystem of the file that is waited for
-    longest, None where that is not known.
+    longest, None if not known.
     """
 
     calls: tuple[str, ...]

@@ -33,7 +33,7 @@
     inputs[0].value = page.range()[0].toFixed(digits);
     inputs[1].value = page.range()[1].toFixed(digits);
     form.querySelector("#chosen").textContent = !chosen ? "The whole run. Drag over a chart to choose a stretch."
-      : document.querySelector(".whole") ? "Charts and tables show this stretch; what cannot says so beside it."
+      : document.querySelector(".whole") ? "Charts and tables show this stretch; what cannot says so next to it."
       : "Charts and tables show this stretch.";
   };
   if (form && end > 0 && data.charts.length > 0) {

@@ -51,7 +51,7 @@ _NAME = re.compile(r"[^/\0]{1,255}")
 class Entry(Struct, frozen=True):
     """A recording in a pack. `rows`: of each table that has any; `source`: what it was made of (fleet/packing.py).
 
-    `verdict`: what it says, and by which definitions (fleet/verdicts.py), where that was known. `is`: where the pack's files are, other
+    `verdict`: what it says, and by which definitions (fleet/verdicts.py), where that was known. `lies`: where the pack's files are, other
     than its own path: a copy of what is in an object store.
     """
 

@@ -124,7 +124,7 @@ def _quota(facts: Facts, held: float, *, counted: bool) -> tuple[Link, ...]:
 def _held(facts: Facts) -> float:
     """The share of the waiting for a CPU in which the quota stops the threads, not other work.
 
-    The kernel counts the time in which the group is stopped on each CPU if it has a thread; each ready
+    The kernel counts the time in which the group is stopped on each CPU where it has a thread; each ready
     thread waits as long as its CPU is stopped.
     """
     machine, threads, elapsed = facts.machine, facts.threads, facts.run.elapsed_ns

@@ -218,7 +218,7 @@ CAUSE = Cause(
     ),
     fooled_by=(
         "a flush that writes out another process' data from the device's cache",
-        "a device that is about its cache: it is fast until the power fails",
+        "a device that claims to keep its cache: it is fast until the power fails",
     ),
     remedies=(
         _LESS_OFTEN,

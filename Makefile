@@ -1,5 +1,5 @@
 # Each target sets up what it needs first; that is quick when it is done already.
-.PHONY: site pictures recordings demo test test-kernels check bench readme docs setup snapshots fuzz torture manuals
+.PHONY: site pictures recordings demo test test-kernels check bench readme docs setup snapshots fuzz torture manuals words
 PYTHON = .venv/bin/python
 # Each `iowhy` that a test starts would compile its modules again: half a second of CPU.
 unexport PYTHONDONTWRITEBYTECODE
@@ -37,6 +37,11 @@ bench:
 # What commands print, as tests/snapshots holds it; look at the difference before it is committed.
 snapshots: setup
 	UPDATE_SNAPSHOTS=1 $(PYTHON) -m pytest tests/snapshots tests/docs
+
+# Every sentence that a user can see, with its id and example values.
+words:
+	@tools/setup test
+	@PYTHONPATH=. $(PYTHON) -m tests.words
 
 # Damaged outputs of other tools through every reader in Python, then each parser in Rust guided by what it reaches; so many
 # seconds for the first and for each of the others (SECONDS=3600 for a night).

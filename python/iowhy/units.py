@@ -47,6 +47,11 @@ def count(number: float | None) -> str:
     return "unknown" if number is None else f"{number:,.0f}"
 
 
+def plural(number: float, one: str, many: str | None = None) -> str:
+    """`1 file`, `2 files`."""
+    return f"{count(number)} {one if number == 1 else many or one + 's'}"
+
+
 def percent(share: float | None) -> str:
     """A share in percent; below 10 % with one digit."""
     if share is None:

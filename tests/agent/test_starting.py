@@ -103,5 +103,5 @@ def test_what_is_so_in_each_interval_is_said_once_and_counted(
         service._interval(interval(lost=lost, closed=[str(tmp_path / "gone.iowhy")]))
     said = capsys.readouterr().out.splitlines()
     assert len([line for line in said if "not counted" in line]) == 1
-    assert len([line for line in said if "stays where it is" in line]) == 1
+    assert len([line for line in said if "stays there" in line]) == 1
     assert service.totals.lost == 10

@@ -14,8 +14,8 @@ from tests.command_line import invoke
     [
         (["run"], "nothing to watch"),
         (["run", "-a", "--", "ls"], "choose one of"),
-        (["run", "--duration", "3s", "--", "ls"], "--duration goes with"),
-        (["run", "--no-children", "-a"], "--no-children goes with -p"),
+        (["run", "--duration", "3s", "--", "ls"], "--duration "),
+        (["run", "--no-children", "-a"], "--no-children"),
         (["run", "-a", "--duration", "soon"], "--duration soon"),
         (["run", "--mode", "magic", "--", "ls"], "--mode magic"),
         (["run", "-o", ".", "--", "ls"], "exists already"),

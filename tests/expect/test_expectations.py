@@ -199,7 +199,7 @@ def test_a_path_that_is_made_anew_counts_as_one(tmp_path: Path) -> None:
         ("device.written_bytes <= 2 parsec", "size"),
         ("cpu_ns <= 2 MiB", "time"),
         ("cache.hit_share > 0.5", "percentage"),
-        ("cause slowness < 3 %", "no cause"),
+        ("cause slowness < 3 %", "slowness"),
         ("sync_calls <= 1; DROP TABLE x", "whole number"),
     ],
 )

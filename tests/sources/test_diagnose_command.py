@@ -34,7 +34,7 @@ def files(pattern: str) -> list[str]:
 
 
 def said(found: dict[str, Any]) -> str:
-    return " ".join(link["statement"] for link in found["findings"][0]["chain"])
+    return " ".join(link["sentence"] for link in found["findings"][0]["chain"])
 
 
 def test_case_4_is_cache_thrash_with_the_size_that_fits(tmp_path: Path) -> None:

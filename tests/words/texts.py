@@ -58,14 +58,18 @@ def all_texts() -> Iterator[Text]:
     for path in _files("python/iowhy/views", ".js"):
         yield from _matches(path, "js", _JS_TEXT)
     for folder in RUST:
-        for path in _files(folder, ".rs"):
-            if "tests" not in path.parts and path.name != "tests.rs":
-                yield from _matches(
-                    path, "rust", _RUST_TEXT, path.read_text().partition("#[cfg(test)]")[0]
-                )
+        yield from rust_texts(folder)
     for path in pages():
         prose = _FENCE.sub(_blank, path.read_text())
         yield Text(path, 1, "page", prose)
+
+
+def rust_texts(folder: str) -> Iterator[Text]:
+    """Literals of a crate, not of its tests."""
+    for path in _files(folder, ".rs"):
+        if "tests" not in path.parts and path.name != "tests.rs":
+            source = path.read_text().partition("#[cfg(test)]")[0]
+            yield from _matches(path, "rust", _RUST_TEXT, source)
 
 
 def pages() -> list[Path]:

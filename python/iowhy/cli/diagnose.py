@@ -1,6 +1,7 @@
 """`iowhy diagnose`: the chain of whys from what other tools printed."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,8 @@ from iowhy.views.progress import ProgressLine, working
 
 if TYPE_CHECKING:  # slow to import: PyArrow, and DuckDB
     from iowhy.sources.diagnose import Diagnosis
+    from iowhy.sources.processes import BusyProcess
+    from iowhy.whys.next_step import Step
     from iowhy.whys.verdict import Verdict
 
 EPILOG = """Examples:
@@ -67,12 +70,10 @@ def command(options: Options) -> None:
     options = replace(options, files=options.files or _standard_input())
     _check(options)
     from iowhy.commands.overview import overview
-    from iowhy.sources.named_file import named_file
     from iowhy.sources.processes import busiest
     from iowhy.views import diagnosis as view
-    from iowhy.views import diagnosis_json, evidence_page, verdict_page
+    from iowhy.views import diagnosis_json, evidence_page
     from iowhy.views.terminal import console
-    from iowhy.whys.next_step import next_steps
 
     out = options.output or live.name_for([_stem(options.files[0])], Path.cwd())
     check_new(out)
@@ -80,25 +81,13 @@ def command(options: Options) -> None:
     with working("judging"):
         judged = overview(found.recording)
     verdict, processes = judged.verdict, busiest(found.recording)
-    steps = next_steps(
-        verdict.findings[0].cause if verdict.findings else None,
-        _largest(verdict),
-        {name for name, kept in found.recording.manifest.tables.items() if kept.kept},
-        {part.parsed.tool for part in found.parts},
-        found.recording.manifest.host.os,
-        found.missing,
-        verdict.commands,
-        pid=options.pids[0] if options.pids else processes[0].pid if len(processes) == 1 else None,
-        file=named_file(found.recording),
-    )
+    steps = what_to_run_next(found, verdict, processes, options.pids)
     if options.as_json:
         document = diagnosis_json.as_json(found, verdict, steps, processes)
         print(json_text(document))
         return
     screen = console()
-    verdict_page.show(judged, screen)
-    view.show_read(screen, found)
-    view.show_next(screen, steps)
+    view.show(screen, judged, found, steps)
     if not options.evidence:
         return
     evidence_page.show(judged, screen, every=True)
@@ -107,6 +96,29 @@ def command(options: Options) -> None:
     view.show_processes(screen, processes)
     view.show_unread(screen, found)
     view.show_steps(screen, steps)
+
+
+def what_to_run_next(
+    found: "Diagnosis",
+    verdict: "Verdict",
+    processes: Sequence["BusyProcess"],
+    pids: Sequence[int] = (),
+) -> tuple["Step", ...]:
+    """The commands that would show most of what the texts leave out."""
+    from iowhy.sources.named_file import named_file
+    from iowhy.whys.next_step import next_steps
+
+    return next_steps(
+        verdict.findings[0].cause if verdict.findings else None,
+        _largest(verdict),
+        {name for name, kept in found.recording.manifest.tables.items() if kept.kept},
+        {part.parsed.tool for part in found.parts},
+        found.recording.manifest.host.os,
+        found.missing,
+        verdict.commands,
+        pid=pids[0] if pids else processes[0].pid if len(processes) == 1 else None,
+        file=named_file(found.recording),
+    )
 
 
 def _standard_input() -> tuple[str]:

@@ -6,9 +6,11 @@ from rich.console import Console
 from rich.text import Text
 
 from iowhy import units
+from iowhy.commands.overview import Overview
 from iowhy.messages import printable
 from iowhy.sources.diagnose import Diagnosis
 from iowhy.sources.processes import BusyProcess
+from iowhy.views import verdict_page
 from iowhy.views.terminal import Field, labelled, paragraph, print_rows, shorten
 from iowhy.whys.next_step import Step
 
@@ -22,6 +24,16 @@ WIDEST_COMMAND = 45
 """Of a command with what it says next to it; a longer one has its own line, however long."""
 
 _UNKNOWN = "–"
+
+
+def show(out: Console, judged: Overview, found: Diagnosis, steps: Sequence[Step]) -> None:
+    """The one screen: the verdict, what was read, and what would show more."""
+
+    def below(sheet: Console) -> None:
+        _show_read(sheet, found)
+        _show_next(sheet, steps)
+
+    verdict_page.show(judged, out, below=below)
 
 
 def show_parts(out: Console, found: Diagnosis) -> None:
@@ -48,7 +60,7 @@ def show_parts(out: Console, found: Diagnosis) -> None:
     out.print()
 
 
-def show_read(out: Console, found: Diagnosis) -> None:
+def _show_read(out: Console, found: Diagnosis) -> None:
     """What was read, in one line."""
     by_format: dict[str, int] = {}
     for part in found.parts:
@@ -64,7 +76,7 @@ def show_read(out: Console, found: Diagnosis) -> None:
     )
 
 
-def show_next(out: Console, steps: Sequence[Step]) -> None:
+def _show_next(out: Console, steps: Sequence[Step]) -> None:
     """The command that would show most of what the texts leave out."""
     for step in steps[:1]:
         labelled(out, "Next", f"`{step.command}` shows {step.shows}")

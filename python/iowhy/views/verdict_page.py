@@ -1,6 +1,6 @@
 """The verdict of a recording on one screen: what is slow, the fix with its saving and risk, three facts, and where to read more."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from msgspec.structs import asdict
@@ -71,11 +71,19 @@ def as_document(overview: Overview) -> dict[str, Any]:
     return made
 
 
-def show(overview: Overview, out: "Console", *, kept: bool = True) -> None:
-    """Draw the one screen, with as many facts and fixes as fit."""
+def show(
+    overview: Overview,
+    out: "Console",
+    *,
+    kept: bool = True,
+    below: Callable[["Console"], None] | None = None,
+) -> None:
+    """Draw the one screen, with as many facts and fixes as fit; `below` draws what else belongs on it."""
     for facts, fixes in _AMOUNTS:
         sheet = _Sheet(out)
         _draw(overview, cast("Console", sheet), facts, fixes, kept)
+        if below is not None:
+            below(cast("Console", sheet))
         words = sum(len(line.plain.split()) for line in sheet.lines)
         if len(sheet.lines) <= LINES and words <= WORDS:
             break

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from iowhy.relations import Relations
 from iowhy.relations.cpu_limits import SATURATED
-from iowhy.units import count, duration, percent
+from iowhy.sentences import worded
 from iowhy.whys import classes
 
 #: What the shares are of, by where the pieces come from: the time of threads, of calls, of waits, or the
@@ -180,7 +180,11 @@ def measure(relations: Relations) -> Budget:
     if not rows:
         return Budget(
             known=False,
-            unknowns=("where the time went: nothing here says how threads spent it",),
+            unknowns=(
+                worded(
+                    "time-unknown", "where the time went: nothing here says how threads spent it"
+                ),
+            ),
         )
     whole = sum(row.elapsed_part for row in rows)
     timed = [row.thread_ns for row in rows if row.thread_ns is not None]
@@ -227,17 +231,33 @@ def _said(relations: Relations, basis: str, origin: str) -> _Words:
         return _of_machine(relations)
     if basis == "waits":
         return (
-            ("shares are of the time that threads were blocked, as latencytop counts it",),
-            ("the time on a CPU: latencytop counts only waits",),
+            (
+                worded(
+                    "shares-of-blocked",
+                    "shares are of the time that threads were blocked, as latencytop counts it",
+                ),
+            ),
+            (worded("cpu-unknown", "the time on a CPU: latencytop counts only waits"),),
         )
     if origin == "fio":
-        return ("shares are of fio's own time: its calls are not those of another program",), ()
+        said = "shares are of fio's own time: its calls are not those of another program"
+        return (worded("shares-of-fio", said),), ()
     known = relations.rows("SELECT count(cpu_ns) > 0 FROM pasted_calls")[0][0]
     return (
-        ("shares are of the time in traced calls, as the tool that printed them counts it",),
+        (
+            worded(
+                "shares-of-calls",
+                "shares are of the time in traced calls, as the tool that printed them counts it",
+            ),
+        ),
         ()
         if known
-        else ("how much of a call's time was on a CPU: the tool prints only durations",),
+        else (
+            worded(
+                "calls-cpu-unknown",
+                "how much of a call's time was on a CPU: the tool prints only durations",
+            ),
+        ),
     )
 
 
@@ -251,29 +271,35 @@ def _of_recorder(relations: Relations, rows: list[_Row], share: float) -> str:
     calls = relations.one(
         _Calls, "SELECT CAST(sum(calls) AS BIGINT) AS calls FROM thread_calls"
     ).calls
-    each = f", {duration(ns / calls)} for each of {count(calls)} calls" if calls else ""
-    return (
-        f"{percent(share)} of the time is what the recorder itself took of the CPU to record the calls "
-        f"({duration(ns)}{each}); no other line has it, and findings are of the time without it"
+    return worded(
+        "recorder-took",
+        "{share:share} of the time is what the recorder itself took of the CPU to record the calls ({took:ns}"
+        + (", {each:ns} for each of {calls:count} calls" if calls else "")
+        + "); no other line has it, and findings are of the time without it",
+        share=share,
+        took=ns,
+        each=ns / calls if calls else None,
+        calls=calls,
     )
 
 
 def _unknown_of_threads(relations: Relations) -> tuple[str, ...]:
     unknowns: list[str] = []
     if "waits" not in relations.facts.ran and not relations.has("waits"):
-        unknowns.append(
+        said = (
             "what uninterruptible waits were for: only root with BPF sees their reasons "
             "(`sudo iowhy run -- CMD`)"
         )
+        unknowns.append(worded("reasons-unknown", said))
     row = relations.rows(
         """SELECT avg(CASE WHEN cpu_kernel_ns IS NULL THEN 1.0 ELSE 0.0 END) > 0.5,
         avg(CASE WHEN runnable_ns IS NULL THEN 1.0 ELSE 0.0 END) > 0.5,
         avg(CASE WHEN blocked_ns IS NULL THEN 1.0 ELSE 0.0 END) > 0.5 FROM thread_time"""
     )[0]
     words = (
-        "user from kernel time: they are counted together as user",
-        "the time that threads waited for a CPU",
-        "the time that threads waited for devices",
+        worded("kernel-unknown", "user from kernel time: they are counted together as user"),
+        worded("runnable-unknown", "the time that threads waited for a CPU"),
+        worded("blocked-unknown", "the time that threads waited for devices"),
     )
     return (*unknowns, *(text for text, missing in zip(words, row, strict=True) if missing))
 
@@ -297,16 +323,19 @@ def _of_machine(relations: Relations) -> _Words:
     )
     notes: list[str] = []
     if found.fitted:
-        notes.append(f"the number of CPUs is not in the text; the figures fit {found.cpus}")
+        said = "the number of CPUs is not in the text; the figures fit {cpus}"
+        notes.append(worded("cpus-fitted", said, cpus=found.cpus))
     if found.busy_cpus + found.waiting_cpus <= 0:
         return tuple(notes), ()
     if found.mode == "serial" and found.busy_cpus >= SATURATED and (found.runnable or 0.0) > 0:
-        notes.append("processes wait to run although a CPU idles")
+        notes.append(worded("wait-while-idle", "processes wait to run although a CPU idles"))
     if found.read_share is None and found.waiting_cpus > 0 and not found.iowait:
-        notes.append("whether processes that are blocked read or write is not in the text")
-    unknowns = ["which process used the time: these are figures of the whole machine"]
+        said = "whether processes that are blocked read or write is not in the text"
+        notes.append(worded("direction-unknown", said))
+    said = "which process used the time: these are figures of the whole machine"
+    unknowns: list[str] = [worded("process-unknown", said)]
     if found.cpus is None:
-        unknowns.append("the number of CPUs")
+        unknowns.append(worded("cpus-unknown", "the number of CPUs"))
     return tuple(notes), tuple(unknowns)
 
 

@@ -4,7 +4,7 @@ One place builds links, so that every statement shows its number the same way an
 value next to it for programs.
 """
 
-from iowhy.units import count, duration, percent, rate, size
+from iowhy.units import count, duration, percent, plural, rate, size
 from iowhy.whys.finding import Link
 
 __all__ = ["chain_of", "count", "duration", "link", "percent", "plural", "rate", "size"]
@@ -23,8 +23,3 @@ def chain_of(*links: Link | None) -> tuple[Link, ...]:
 def capital(text: str) -> str:
     """A sentence's begin; names further on keep their letters."""
     return text[:1].upper() + text[1:]
-
-
-def plural(number: float, one: str, many: str | None = None) -> str:
-    """`1 file`, `2 files`."""
-    return f"{count(number)} {one if number == 1 else many or one + 's'}"

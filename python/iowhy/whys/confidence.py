@@ -1,7 +1,7 @@
 """How sure a finding is: what lowers its confidence, each with the reason in words."""
 
 from iowhy.recordings.schema import tables
-from iowhy.whys.chain import duration, percent, plural
+from iowhy.sentences import worded
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate
 
@@ -42,51 +42,56 @@ def confidence(facts: Facts, candidate: Candidate) -> tuple[float, tuple[str, ..
         share = lost / max(1, lost + run.kept.get(table, 0))
         if share > LOST_SHARE:
             value *= max(0.5, 1 - share)
-            reasons.append(f"{plural(lost, 'event')} of {table} were lost ({percent(share)})")
+            said = "{events:count event} of {table} were lost ({share:share})"
+            reasons.append(worded("events-lost", said, events=lost, table=table, share=share))
     for one in facts.run.mismatches:
         # Incomplete sums are not used; the rows that they add up may be.
         if tables()[one.table].sums is None and one.share > LOST_SHARE:
             value = min(value * max(0.5, 1 - one.share), PART)
-            reasons.append(f"{one.table}: {one.words}")
+            said = "{table}: {differs}"
+            reasons.append(worded("rows-differ", said, table=one.table, differs=one.words))
     if "block_requests" in candidate.needs and not run.pasted:
         found = facts.requests
         share = found.unseen / max(1, found.count)
         if share > LOST_SHARE:
             value *= max(0.5, 1 - share)
-            reasons.append(
-                f"the end of {plural(found.unseen, 'request')} was not seen ({percent(share)})"
-            )
+            said = "the end of {requests:count request} was not seen ({share:share})"
+            reasons.append(worded("ends-unseen", said, requests=found.unseen, share=share))
     if not run.pasted:
         for sensor in candidate.needs:
             if not facts.recording.ran(sensor):
                 value *= 0.75
                 why = run.missing.get(sensor, "was not asked for")
-                reasons.append(f"the sensor {sensor} did not run: {why}")
+                said = "the sensor {sensor} did not run: {why}"
+                reasons.append(worded("sensor-missing", said, sensor=sensor, why=why))
     if run.elapsed_ns is not None and run.elapsed_ns < SHORT_NS and not run.pasted:
         value *= 0.7
-        reasons.append(f"the run is short ({duration(run.elapsed_ns)})")
+        reasons.append(worded("short-run", "the run is short ({took:ns})", took=run.elapsed_ns))
     elif facts.budget.intervals is not None and facts.budget.intervals < FEW_INTERVALS:
         value *= 0.8
-        reasons.append(
-            f"only {plural(facts.budget.intervals, 'interval')} of time {'was' if facts.budget.intervals == 1 else 'were'} recorded"
-        )
+        verb = "was" if facts.budget.intervals == 1 else "were"
+        said = "only {intervals:count interval} of time {verb} recorded"
+        reasons.append(worded("few-intervals", said, intervals=facts.budget.intervals, verb=verb))
     if run.recorder_cpu_share is not None and run.recorder_cpu_share > RECORDER_SHARE:
         value *= 0.85
-        took = percent(min(1.0, run.recorder_cpu_share))
-        reasons.append(f"the recorder itself took {took} of the CPU time")
+        said = "the recorder itself took {share:share} of the CPU time"
+        reasons.append(worded("recorder-cost", said, share=min(1.0, run.recorder_cpu_share)))
     if facts.budget.basis == "machine":
         value *= 0.85
-        reasons.append("the figures are for the whole machine, not for one command")
+        said = "the figures are for the whole machine, not for one command"
+        reasons.append(worded("of-the-machine", said))
     elif facts.budget.basis in ("calls", "waits"):
         value *= 0.9
-        reasons.append("the shares are of what one tool counted, not of all time")
+        said = "the shares are of what one tool counted, not of all time"
+        reasons.append(worded("of-one-tool", said))
     if not run.complete:
         value *= 0.9
-        reasons.append("the recording was cut off before its end")
+        reasons.append(worded("cut-off", "the recording was cut off before its end"))
     part = part_shown(facts, candidate)
     if part is not None:
         value = min(value, PART)
-        reasons.append(f"the text shows only part of what happened: {part}")
+        said = "the text shows only part of what happened: {part}"
+        reasons.append(worded("only-part", said, part=part))
     return max(0.05, min(0.99, value)), tuple(reasons)
 
 

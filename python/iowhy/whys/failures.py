@@ -1,6 +1,6 @@
 """What failed, in words: whoever asks why a run was slow must hear that it did not do its work."""
 
-from iowhy.units import count, duration
+from iowhy.sentences import Sentence, worded
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.failed import Failed
 
@@ -19,17 +19,28 @@ _WORDS = {
 }  # fmt: skip
 
 
-def failures(facts: Facts) -> tuple[str, ...]:
+def failures(facts: Facts) -> tuple[Sentence, ...]:
     """A sentence for each error that storage gave, the last one first."""
     return tuple(_sentence(one) for one in facts.failed)
 
 
-def _sentence(one: Failed) -> str:
+def _sentence(one: Failed) -> Sentence:
     name, words, look = _WORDS[one.error]
-    where = "" if one.of_filesystem is None else f" on {one.of_filesystem}"
-    calls = "" if one.calls == 1 else f"{count(one.calls)} calls, the last "
-    on = "" if one.path is None else f" of {one.path}"
-    return (
-        f"{one.name}{on} failed: {words}{where} ({name}; {calls}{duration(max(0, one.ago_ns))} before the end). "
-        f"Look: {look}."
+    return worded(
+        "failed",
+        "{call}"
+        + ("" if one.path is None else " of {path}")
+        + " failed: {words}"
+        + ("" if one.of_filesystem is None else " on {filesystem}")
+        + " ({error}; "
+        + ("" if one.calls == 1 else "{calls:count} calls, the last ")
+        + "{ago:ns} before the end). Look: {look}.",
+        call=one.name,
+        path=one.path,
+        words=words,
+        filesystem=one.of_filesystem,
+        error=name,
+        calls=one.calls,
+        ago=max(0, one.ago_ns),
+        look=look,
     )

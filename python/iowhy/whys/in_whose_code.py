@@ -9,8 +9,9 @@ from msgspec.structs import replace
 
 from iowhy.recordings.sql_text import text_literal
 from iowhy.relations import Relations
+from iowhy.sentences import worded
 from iowhy.whys import classes
-from iowhy.whys.chain import link, percent
+from iowhy.whys.chain import link
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Claim, CodeFrame, Finding, Link
 
@@ -81,8 +82,12 @@ def in_whose_code(facts: Facts, claims: tuple[Claim, ...]) -> tuple[Link, ...]:
         return ()
     computes = all(claim.classes <= {*classes.CPU, classes.RUNNABLE} for claim in claims)
     frames = found.frames if computes else callers(found.frames)
-    words = f"{'in' if computes else 'called by'} {in_words(frames)}"
-    said = f"{words} (sampled, {percent(found.share)} of that time)"
+    said = worded(
+        "in-whose-code",
+        ("in" if computes else "called by") + " {path} (sampled, {share:share} of that time)",
+        path=in_words(frames),
+        share=found.share,
+    )
     made = replace(link(said, found.share, "share", _REPORT), frames=frames)
     return made, *_missing_script(facts.relations, found.frames)
 
@@ -250,7 +255,12 @@ def _missing_script(relations: Relations, frames: tuple[CodeFrame, ...]) -> tupl
     for frame in frames:
         for pattern, language, way in _INTERPRETERS:
             if pattern.fullmatch(frame.module or "") and not _has_map(relations):
-                said = f"the functions of the {language} program have no names here: {way}"
+                said = worded(
+                    "no-names",
+                    "the functions of the {language} program have no names here: {way}",
+                    language=language,
+                    way=way,
+                )
                 return (link(said, None, "", _REPORT),)
     return ()
 

@@ -1,7 +1,8 @@
 """Links on the layers below the device that a finding speaks of, and on the one disk of an array that keeps it waiting."""
 
+from iowhy.sentences import worded
 from iowhy.whys import classes
-from iowhy.whys.chain import duration, link
+from iowhy.whys.chain import link
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.layers import Answers, Layers
 from iowhy.whys.finding import Claim, Link
@@ -20,9 +21,15 @@ def layers_below(facts: Facts, claims: tuple[Claim, ...]) -> tuple[Link, ...]:
     if found is None:
         return ()
     on = [one.kind for one in facts.filesystems if one.disk_dev == facts.requests.dev]
-    kind = f"{on[0]} on " if len(set(on)) == 1 else ""
+    kind = on[0] if len(set(on)) == 1 else None
     late = _late(found)
-    shown = link(f"{kind}{found.shown}", None, "", "device-facts")
+    said = worded(
+        "layers",
+        ("{filesystem} on " if kind else "") + "{layers}",
+        filesystem=kind,
+        layers=found.shown,
+    )
+    shown = link(said, None, "", "device-facts")
     return (shown,) if late is None else (shown, late)
 
 
@@ -38,8 +45,16 @@ def _late(found: Layers) -> Link | None:
         usual = median(map(_takes, others))
         if last.requests >= REQUESTS_MIN and usual > 0 and last.mean_ns >= LATE * usual:
             return link(
-                f"its disk {found.members[last.dev]} takes {duration(last.mean_ns)} per {op}, "
-                f"the {'other' if len(others) == 1 else 'others'} {duration(usual)}",
+                worded(
+                    "late-disk",
+                    "its disk {device} takes {each:ns} per {op}, "
+                    + ("the other" if len(others) == 1 else "the others")
+                    + " {usual:ns}",
+                    device=found.members[last.dev],
+                    each=last.mean_ns,
+                    op=op,
+                    usual=usual,
+                ),
                 last.mean_ns,
                 "ns",
                 "devices",

@@ -2,8 +2,9 @@
 
 from msgspec import Struct
 
+from iowhy.sentences import worded
 from iowhy.whys import classes, evidence
-from iowhy.whys.chain import count, duration, link, percent, plural, rate, size
+from iowhy.whys.chain import duration, link
 from iowhy.whys.evidence import alone_on_its_device, requests_were_recorded
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.measured import Load
@@ -18,9 +19,13 @@ def synchronous_writes(facts: Facts) -> Link | None:
     """That it is writes which make data durable, not their own calls; O_SYNC only if that is seen."""
     if not facts.calls.by_write:
         return None
-    how = " (O_SYNC, O_DSYNC)" if facts.durable_writes else ""
     return link(
-        f"{count(facts.calls.sync_writes)} writes wait until their data is durable{how}",
+        worded(
+            "durable-writes",
+            "{writes:count} writes wait until their data is durable"
+            + (" (O_SYNC, O_DSYNC)" if facts.durable_writes else ""),
+            writes=facts.calls.sync_writes,
+        ),
         facts.calls.sync_writes,
         "calls",
         "syscalls",
@@ -35,25 +40,39 @@ def sync_looks_long(facts: Facts) -> tuple[Link, ...]:
     wall = inside_ns / elapsed
     if wall < SYNC_COVERS or syncs.cpu_share is None or syncs.cpu_share < SYNC_COMPUTES:
         return ()
-    waits = (
-        ""
-        if syncs.blocked_share is None
-        else f"; only {percent(syncs.blocked_share)} waits for the device"
-    )
     name = facts.calls.sync_name or "fsync"
     own = facts.calls.by_name.get(name)
     of_all = own is None or own.calls == syncs.calls
-    among = "" if of_all or own is None else f", {count(own.calls)} of them {name},"
     return (
         link(
-            f"{name if of_all else 'syncing'} only looks like the cost: {plural(syncs.calls, 'call')}{among} "
-            f"{'covers' if syncs.calls == 1 else 'cover'} {percent(wall)} of the run",
+            worded(
+                "syncs-look-long",
+                ("{call}" if of_all else "syncing")
+                + " only looks like the cost: {calls:count call}"
+                + ("" if of_all else ", {of_call:count} of them {call},")
+                + (" covers" if syncs.calls == 1 else " cover")
+                + " {covered:share} of the run",
+                call=name,
+                calls=syncs.calls,
+                of_call=None if own is None else own.calls,
+                covered=wall,
+            ),
             wall,
             "share",
             "sync",
         ),
         link(
-            f"{percent(syncs.cpu_share)} of that time is on a CPU or waits for one{waits}",
+            worded(
+                "syncs-compute",
+                "{cpu:share} of that time is on a CPU or waits for one"
+                + (
+                    ""
+                    if syncs.blocked_share is None
+                    else "; only {blocked:share} waits for the device"
+                ),
+                cpu=syncs.cpu_share,
+                blocked=syncs.blocked_share,
+            ),
             syncs.cpu_share if syncs.blocked_share is None else syncs.blocked_share,
             "share",
             "sync",
@@ -67,9 +86,15 @@ def in_calls(facts: Facts, among: frozenset[str], words: str) -> Link | None:
     heaviest = facts.budget.heaviest_calls(among)
     if share <= 0:
         return None
-    name = heaviest[0][0] if heaviest else None
-    most = f", most of it in {name}" if name and heaviest[0][1] >= share / 2 else ""
-    return link(f"{percent(share)} of the time {words}{most}", share, "share", "budget")
+    name = heaviest[0][0] if heaviest and heaviest[0][1] >= share / 2 else None
+    said = worded(
+        "in-calls",
+        "{share:share} of the time {is_doing}" + (", most of it in {call}" if name else ""),
+        share=share,
+        is_doing=words,
+        call=name,
+    )
+    return link(said, share, "share", "budget")
 
 
 def in_these_calls(
@@ -79,7 +104,13 @@ def in_these_calls(
     if calls is None:
         return in_calls(facts, among, words)
     share = evidence.waiting_in(facts, among, calls)
-    return link(f"{percent(share)} of the time {words} in calls", share, "share", "budget")
+    said = worded(
+        "in-these-calls",
+        "{share:share} of the time {is_doing} in calls",
+        share=share,
+        is_doing=words,
+    )
+    return link(said, share, "share", "budget")
 
 
 def call_cost(facts: Facts, name: str) -> Link | None:
@@ -87,17 +118,28 @@ def call_cost(facts: Facts, name: str) -> Link | None:
     group = facts.calls.by_name.get(name)
     if group is None or not group.calls or group.mean_ns is None:
         return None
-    each = ""
-    if name == "msync" and facts.calls.sync_median_bytes:
-        each = f" over a range of {size(facts.calls.sync_median_bytes)}"
-    elif group.bytes and name not in classes.SYNC_CALLS:
-        each = f" of {size(group.bytes / group.calls)} on average"
-    cpu = ""
-    if group.mean_cpu_ns is not None:
-        cpu = f", of which {duration(group.mean_cpu_ns)} on a CPU"
-    calls = plural(group.calls, "call")
+    over = facts.calls.sync_median_bytes if name == "msync" else None
+    moves = None if name in classes.SYNC_CALLS else group.bytes
     return link(
-        f"{name}: {calls}{each}, {duration(group.mean_ns)} each{cpu}",
+        worded(
+            "cost-of-calls",
+            "{call}: {calls:count call}"
+            + (
+                " over a range of {range:bytes}"
+                if over
+                else " of {size:bytes} on average"
+                if moves
+                else ""
+            )
+            + ", {each:ns} each"
+            + ("" if group.mean_cpu_ns is None else ", of which {cpu:ns} on a CPU"),
+            call=name,
+            calls=group.calls,
+            range=over,
+            size=(moves or 0) / group.calls,
+            each=group.mean_ns,
+            cpu=group.mean_cpu_ns,
+        ),
         group.mean_ns,
         "ns",
         facts.calls.report,
@@ -109,11 +151,20 @@ def request_shape(facts: Facts) -> Link | None:
     found = facts.requests
     if not found.known or found.median_bytes is None:
         return None
-    jumps = ""
-    if found.jump_share is not None:
-        jumps = f"; {percent(found.jump_share)} do not start where the one before ended"
     return link(
-        f"{count(found.count)} requests to {found.device}, median {size(found.median_bytes)}{jumps}",
+        worded(
+            "requests",
+            "{requests:count} requests to {device}, median {median:bytes}"
+            + (
+                ""
+                if found.jump_share is None
+                else "; {jumps:share} do not start where the one before ended"
+            ),
+            requests=found.count,
+            device=found.device,
+            median=found.median_bytes,
+            jumps=found.jump_share,
+        ),
         found.median_bytes,
         "bytes",
         "request-size",
@@ -127,9 +178,17 @@ def device_load(facts: Facts) -> Link | None:
         if found.busy_share is None or found.depth is None:
             return None
         elapsed = facts.run.elapsed_ns or 0
-        speed = f"; {facts.run.who} moves {rate(found.bytes * 1e9 / elapsed)}" if elapsed else ""
         return link(
-            f"{found.device}: {percent(found.busy_share)} busy, queue depth {found.depth:.1f} (all processes){speed}",
+            worded(
+                "device-busy",
+                "{device}: {busy:share} busy, queue depth {depth:.1f} (all processes)"
+                + ("; {who} moves {moves:rate}" if elapsed else ""),
+                device=found.device,
+                busy=found.busy_share,
+                depth=found.depth,
+                who=facts.run.who,
+                moves=found.bytes * 1e9 / elapsed if elapsed else None,
+            ),
             found.busy_share,
             "share",
             "devices",
@@ -137,12 +196,27 @@ def device_load(facts: Facts) -> Link | None:
     device = facts.devices.top
     if device is None:
         return None
-    wait = f", {duration(device.wait_ns)} a request" if device.wait_ns else ""
-    depth = f" with {device.depth:.1f} requests in flight" if device.depth else ""
-    busy = "" if device.busy_share is None else f" is {percent(device.busy_share)} busy{depth},"
     return link(
-        f"{device.name}{busy} does {device.reads_per_s:,.0f} reads and {device.writes_per_s:,.0f} "
-        f"writes/s, {rate(device.read_bytes_per_s + device.write_bytes_per_s)}{wait}",
+        worded(
+            "device-does",
+            "{device}"
+            + (
+                ""
+                if device.busy_share is None
+                else " is {busy:share} busy with {depth:.1f} requests in flight,"
+                if device.depth
+                else " is {busy:share} busy,"
+            )
+            + " does {reads:count} reads and {writes:count} writes/s, {moved:rate}"
+            + (", {wait:ns} a request" if device.wait_ns else ""),
+            device=device.name,
+            busy=device.busy_share,
+            depth=device.depth,
+            reads=device.reads_per_s,
+            writes=device.writes_per_s,
+            moved=device.read_bytes_per_s + device.write_bytes_per_s,
+            wait=device.wait_ns,
+        ),
         device.busy_share,
         "share",
         "devices",
@@ -154,7 +228,8 @@ def machine_busy(facts: Facts) -> Link | None:
     busy = facts.machine.busy
     if busy is None:
         return None
-    return link(f"the machine's CPUs are {percent(busy)} busy", busy, "share", "system")
+    said = worded("machine-busy", "the machine's CPUs are {busy:share} busy", busy=busy)
+    return link(said, busy, "share", "system")
 
 
 def bound_cpus(facts: Facts) -> int | None:
@@ -168,8 +243,14 @@ def bound_to(facts: Facts) -> Link | None:
     bound, cpus = bound_cpus(facts), facts.machine.cpus
     if bound is None:
         return None
-    few = "1 CPU" if bound == 1 else f"{bound} CPUs"
-    return link(f"{facts.run.who} may run on only {few} of {cpus}", bound, "CPUs", "threads")
+    said = worded(
+        "bound-to",
+        "{who} may run on only {bound:count CPU} of {cpus}",
+        who=facts.run.who,
+        bound=bound,
+        cpus=cpus,
+    )
+    return link(said, bound, "CPUs", "threads")
 
 
 def cpus_wanted(facts: Facts) -> Link | None:
@@ -178,10 +259,24 @@ def cpus_wanted(facts: Facts) -> Link | None:
     if used is None or wanted is None:
         return None
     bound = bound_cpus(facts)
-    of = "" if facts.machine.cpus is None else f" of {facts.machine.cpus}"
-    of = of if bound is None else f" of the {bound} that it may run on"
     return link(
-        f"{facts.run.who} gets {used:.2f} CPUs{of} and could use {wanted:.2f}",
+        worded(
+            "cpus-wanted",
+            "{who} gets {used:.2f} CPUs"
+            + (
+                " of the {bound} that it may run on"
+                if bound is not None
+                else ""
+                if facts.machine.cpus is None
+                else " of {cpus}"
+            )
+            + " and could use {wanted:.2f}",
+            who=facts.run.who,
+            used=used,
+            bound=bound,
+            cpus=facts.machine.cpus,
+            wanted=wanted,
+        ),
         wanted,
         "CPUs",
         "threads",
@@ -213,7 +308,13 @@ def most_loaded(facts: Facts) -> Loaded | None:
 def _measured_load(load: Load) -> Link:
     """How busy a device is of which a tool printed only its use, not reads and writes apart."""
     return link(
-        f"{load.name} is {percent(load.busy_share)} busy with {load.queue:.1f} requests in flight",
+        worded(
+            "device-measured",
+            "{device} is {busy:share} busy with {depth:.1f} requests in flight",
+            device=load.name,
+            busy=load.busy_share,
+            depth=load.queue,
+        ),
         load.busy_share,
         "share",
         "measurements",
@@ -227,7 +328,13 @@ def dirtied_by_others(facts: Facts) -> Link | None:
         return None
     dirtied = (found.load or 0) * facts.page_bytes
     return link(
-        f"{found.who()} dirtied {size(dirtied)} on {facts.requests.device}",
+        worded(
+            "dirtied-by-others",
+            "{who} dirtied {dirtied:bytes} on {device}",
+            who=found.who(),
+            dirtied=dirtied,
+            device=facts.requests.device,
+        ),
         dirtied,
         "bytes",
         "dirtied-by-others",
@@ -240,13 +347,26 @@ def flushes(facts: Facts) -> Link | None:
     if not found.known or not found.flushes:
         return None
     first, *more = found.flushed
-    besides = "".join(
-        f"; {count(one.count)} of {one.device}, {duration(one.time_ns / one.count)} each"
+    others = "".join(
+        worded(
+            "flushes-too",
+            "; {flushes:count} of {device}, {each:ns} each",
+            flushes=one.count,
+            device=one.device,
+            each=one.time_ns / one.count,
+        )
         for one in more[:2]
     )
     return link(
-        f"{count(first.count)} cache flushes of {first.device} for {facts.run.who}, "
-        f"{duration(first.time_ns / first.count)} each{besides}",
+        worded(
+            "flushes",
+            "{flushes:count} cache flushes of {device} for {who}, {each:ns} each{others}",
+            flushes=first.count,
+            device=first.device,
+            who=facts.run.who,
+            each=first.time_ns / first.count,
+            others=others,
+        ),
         first.count,
         "flushes",
         "devices",

@@ -5,7 +5,8 @@ from msgspec.structs import replace
 
 from iowhy.recordings import Recording
 from iowhy.recordings.row_counts import Mismatch, in_words
-from iowhy.units import count, duration, percent
+from iowhy.sentences import worded
+from iowhy.units import percent
 from iowhy.whys import answer, classes, program
 from iowhy.whys.budget import Budget
 from iowhy.whys.cause import Cause
@@ -146,8 +147,14 @@ def _failing(facts: Facts) -> list[str]:
     if facts.run.pasted or not least_ns:
         return []
     return [
-        f"{count(group.errors)} of {count(group.calls)} calls of {name} fail, and they take {duration(group.total_ns)} "
-        f"(`iowhy report syscalls`)"
+        worded(
+            "calls-fail",
+            "{failed:count} of {calls:count} calls of {call} fail, and they take {took:ns} (`iowhy report syscalls`)",
+            failed=group.errors,
+            calls=group.calls,
+            call=name,
+            took=group.total_ns,
+        )
         for name, group in facts.calls.by_name.items()
         if name in moving and 2 * group.errors >= group.calls and group.total_ns >= least_ns
     ]
@@ -163,7 +170,10 @@ def _missing(missing: dict[str, str]) -> list[str]:
     by_reason: dict[str, list[str]] = {}
     for name, why in sorted(missing.items()):
         by_reason.setdefault(why, []).append(name)
-    return [f"{', '.join(names)}: {why}" for why, names in by_reason.items()]
+    return [
+        worded("sensors-missing", "{sensors}: {why}", sensors=", ".join(names), why=why)
+        for why, names in by_reason.items()
+    ]
 
 
 def _ordered(findings: list[Finding], behind: dict[str, tuple[str, ...]]) -> list[Finding]:
@@ -176,7 +186,11 @@ def _ordered(findings: list[Finding], behind: dict[str, tuple[str, ...]]) -> lis
         first = [f for f in ordered if f.cause in behind[late.cause] and f.share >= LEADS]
         if first and ordered.index(late) < ordered.index(first[-1]):
             ordered.remove(late)
-            said = f"{first[-1].cause} comes first: this fix saves nothing before that one"
+            said = worded(
+                "comes-first",
+                "{cause} comes first: this fix saves nothing before that one",
+                cause=first[-1].cause,
+            )
             moved = replace(late, against=(*late.against, said), behind=first[-1].cause)
             ordered.insert(ordered.index(first[-1]) + 1, moved)
     return ordered

@@ -1,9 +1,10 @@
 """The verdict as the documented JSON object: see docs/verdict.md."""
 
+from iowhy.sentences import described
 from iowhy.whys.finding import Link
 from iowhy.whys.verdict import Verdict
 
-VERSION = 2
+VERSION = 3
 
 
 def as_json(verdict: Verdict) -> dict[str, object]:
@@ -16,7 +17,7 @@ def as_json(verdict: Verdict) -> dict[str, object]:
         "shares_of_s": verdict.shares_of_s,
         "exit_status": verdict.exit_status,
         "signal": verdict.signal,
-        "failures": list(verdict.failures),
+        "failures": [described(one) for one in verdict.failures],
         "findings": [
             {
                 "cause": finding.cause,
@@ -27,9 +28,9 @@ def as_json(verdict: Verdict) -> dict[str, object]:
                 "gain_condition": finding.gain_condition,
                 "gain_with": [cause for cause, _ in finding.gain_with],
                 "confidence": finding.confidence,
-                "lowered_by": list(finding.lowered_by),
+                "lowered_by": [described(one) for one in finding.lowered_by],
                 "chain": [_link(link) for link in finding.chain],
-                "against": list(finding.against),
+                "against": [described(one) for one in finding.against],
                 "also_fits": list(finding.also_fits),
                 "behind": finding.behind,
                 "fixes": [
@@ -58,8 +59,8 @@ def as_json(verdict: Verdict) -> dict[str, object]:
             }
             for line in (verdict.budget.lines if verdict.budget.known else ())
         ],
-        "unknown": list(verdict.unknowns),
-        "notes": list(verdict.notes),
+        "unknown": [described(one) for one in verdict.unknowns],
+        "notes": [described(one) for one in verdict.notes],
         "lost": dict(verdict.lost),
         "mismatches": [
             {"table": one.table, "counted": one.counted, "found": one.found}
@@ -70,7 +71,7 @@ def as_json(verdict: Verdict) -> dict[str, object]:
 
 def _link(link: Link) -> dict[str, object]:
     found: dict[str, object] = {
-        "statement": link.statement,
+        **described(link.statement),
         "value": link.value,
         "unit": link.unit,
         "report": link.report,

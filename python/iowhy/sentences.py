@@ -1,0 +1,60 @@
+"""Sentences that carry the id and the values they were made of: views print them, JSON has all three, tests ask for ids and values.
+
+    worded("flushes", "{flushes:count} cache flushes of {device}, {each:ns} each", flushes=10_039, device="vda", each=29_000)
+
+A place says how its value is written: `share`, `ns`, `bytes`, `rate`, `count`, or `count WORD` for `1 WORD`, `2 WORDs`; without any of
+these it is text. Templates are literals, so that `make words` can print them all. A part of a sentence may be a sentence.
+"""
+
+import string
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from iowhy import units
+
+KINDS: Mapping[str, Callable[[Any], str]] = {
+    "share": units.percent,
+    "ns": units.duration,
+    "bytes": units.size,
+    "rate": units.rate,
+    "count": units.count,
+}
+_COUNTED = "count "
+
+
+class Sentence(str):
+    """Text with its `id` and `values`; whatever changes the text gives a plain one."""
+
+    id: str
+    values: Mapping[str, object]
+
+    def changed(self, text: str) -> "Sentence":
+        """The same with other words: commands as they are typed, names that are hidden."""
+        return _made(text, self.id, self.values)
+
+
+class _Places(string.Formatter):
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if format_spec in KINDS:
+            return KINDS[format_spec](value)
+        if format_spec.startswith(_COUNTED):
+            return units.plural(value, format_spec.removeprefix(_COUNTED))
+        return str(super().format_field(value, format_spec))
+
+
+def worded(id_: str, template: str, /, **values: object) -> Sentence:
+    """The sentence of a template. Raises KeyError for a place without a value."""
+    return _made(_Places().format(template, **values), id_, values)
+
+
+def _made(text: str, id_: str, values: Mapping[str, object]) -> Sentence:
+    made = Sentence(text)
+    made.id, made.values = id_, values
+    return made
+
+
+def described(text: str) -> dict[str, object]:
+    """A sentence for JSON: null and none for one that has no id yet."""
+    if not isinstance(text, Sentence):
+        return {"id": None, "values": {}, "sentence": text}
+    return {"id": text.id, "values": dict(text.values), "sentence": str(text)}

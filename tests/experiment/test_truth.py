@@ -28,12 +28,12 @@ def drifts(random, at_most=0.5):
 
 def test_no_effect_is_reported_as_one_in_at_most_5_percent_of_experiments():
     alarms = 0
-    for seed in range(1000):
+    for seed in range(600):
         random = np.random.default_rng(seed)
         fake = Fake(random, noise=random.uniform(0.01, 0.20), drift=drifts(random))
         done = conduct(TWO_LEVERS, fake, Plan(seed, most=12))
         alarms += any(one.verdict in ALARMS for one in done.answers.values())
-    assert alarms <= 50
+    assert alarms <= 30
 
 
 def test_skewed_noise_does_not_raise_false_alarms():
@@ -69,7 +69,7 @@ def test_no_effect_is_told_from_an_unresolved_one():
 @pytest.mark.parametrize("blocks", [3, 5, 8, 15])
 def test_95_percent_intervals_hold_the_truth_in_93_to_97_percent(blocks):
     held = 0
-    count = 1200
+    count = 800
     for seed in range(count):
         random = np.random.default_rng([seed, blocks])
         truth = float(random.choice([0.0, 0.14, 0.5, 1.0]))
@@ -83,7 +83,7 @@ def test_95_percent_intervals_hold_the_truth_in_93_to_97_percent(blocks):
 
 def test_stopping_early_keeps_the_coverage():
     held = 0
-    count = 1200
+    count = 800
     for seed in range(count):
         random = np.random.default_rng([seed, 99])
         truth = float(random.choice([0.0, 0.14, 0.5, 1.0]))

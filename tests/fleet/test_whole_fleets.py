@@ -21,11 +21,12 @@ from iowhy.fleet.packing import pack_fleet
 from iowhy.fleet.places import places
 from iowhy.reports import Filters
 from tests.agent.lasting_store import BUCKET, lasting_store
+from tests.examples import EXAMPLES
 from tests.fleet import agents as of_agents
 from tests.fleet.hosts import HOSTS, RECORDINGS, write_fleet
 from tests.object_store import KEYS, reach
 
-MANY, SLOW, ROLLED_OUT = 140, 137, 1
+MANY, SLOW, ROLLED_OUT = 60, 37, 1
 Row = dict[str, Any]
 Facts = dict[str, list[Row]]
 Answers = tuple[list[Row], list[Row]]
@@ -48,12 +49,12 @@ def answer(name: str, where: str, since: str | None = None) -> list[Row]:
 
 
 def is_slow_alone(found: list[Row], hosts: int) -> None:
-    assert {(row["host"], row["device"]) for row in found} == {(f"web{SLOW}", "sda")}
+    assert {(row["host"], row["device"]) for row in found} == {(f"web{SLOW:03}", "sda")}
     assert {row["op"] for row in found} == {"write", "flush"}
     for row in found:
         assert 2.3 < row["ratio"] < 3.9, row
         assert row["hosts"] == hosts and row["deviations"] > 5 and row["extra_ns"] > 0
-        assert f"host=web{SLOW}" in row["worst"]
+        assert f"host=web{SLOW:03}" in row["worst"]
 
 
 def test_one_slow_disk_in_many_is_found_and_no_other(hosts: Path) -> None:
@@ -61,14 +62,14 @@ def test_one_slow_disk_in_many_is_found_and_no_other(hosts: Path) -> None:
 
 
 def test_one_slow_disk_is_found_in_packs(hosts: Path, tmp_path: Path) -> None:
-    twenty = places([f"{hosts}/date=2025-11-01/host=web1[23]?"])
+    twenty = places([f"{hosts}/date=2025-11-01/host=web0[34]?"])
     list(pack_fleet(twenty, tmp_path, LeftOut()))
     is_slow_alone(answer("outliers", str(tmp_path)), 20)
 
 
 @pytest.fixture
 def unjudged(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without verdicts, which take most of the time: of 24 hosts below."""
+    """Without verdicts, which take most of the time: of 20 hosts below."""
     monkeypatch.setattr(asking, "verdicts", lambda _paths, _left_out: iter(()))
 
 
@@ -85,17 +86,17 @@ def test_a_rollout_that_makes_fsync_a_tenth_slower_is_found(hosts: Path) -> None
 def test_the_cause_that_a_rollout_makes_worse_grows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By the verdicts of 24 hosts, in whose recordings half of the time waits for fsync; they are packed, and judged once."""
-    write_fleet(tmp_path / "loose", 24, (0, 1), rollout=ROLLED_OUT, calls=60)
+    """By the verdicts of 20 hosts, in whose recordings half of the time waits for fsync; they are packed, and judged once."""
+    write_fleet(tmp_path / "loose", 20, (0, 1), rollout=ROLLED_OUT, calls=60)
     judged = list(verdicts.verdicts(places([str(tmp_path / "loose")]), LeftOut()))
-    assert len(judged) == 48
+    assert len(judged) == 40
     list(pack_fleet(places([str(tmp_path / "loose")]), tmp_path / "packs", LeftOut()))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "another"))
     monkeypatch.setattr(verdicts, "_judged", lambda waiting: iter(()) if not waiting else 1 / 0)
     found = answer("trend", str(tmp_path / "packs"))
     causes = {row["name"]: row for row in found if row["what"] == "cause"}
     grown = causes["flush-cost"]
-    assert grown["changed"] == "grows" and grown["hosts"] == 24
+    assert grown["changed"] == "grows" and grown["hosts"] == 20
     truth = 60 * 0.008 * 0.1  # of the second that each recording takes
     assert grown["low"] < truth < grown["high"] and grown["low"] > 0.005, grown
     assert {row["changed"] for name, row in causes.items() if name != "flush-cost"} <= {
@@ -185,9 +186,9 @@ def trend_of(folder: Path, number: int, members: list[Row], facts: Facts, made: 
     return found[0], found[1]
 
 
-def test_in_20_fleets_without_a_fault_nothing_is_found(tmp_path: Path) -> None:
+def test_in_fleets_without_a_fault_nothing_is_found(tmp_path: Path) -> None:
     rng = np.random.default_rng(17)
-    for number in range(20):
+    for number in range(max(1, 8 * EXAMPLES // 15)):
         members, facts = made_facts(rng, 40)
         trend, outliers = trend_of(tmp_path, number, members, facts, made_verdicts(rng, 40))
         assert outliers == []
@@ -211,7 +212,7 @@ def test_causes_that_grow_or_are_new_are_found_in_200_hosts(tmp_path: Path) -> N
 
 @pytest.fixture(scope="module")
 def agents(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What many agents, each a process, have kept of one day, 60 of them of another."""
+    """What many agents, each a process, have kept of two days."""
     folder = tmp_path_factory.mktemp("agents")
     words = [sys.executable, "-m", "tests.fleet.agents", str(folder), str(MANY)]
     assert subprocess.run(words, check=False).returncode == 0
@@ -222,7 +223,7 @@ def test_what_many_agents_count_shows_the_slow_disk_and_no_other(agents: Path) -
     """Without one full recording: by the histograms that they add up in the kernel all day."""
     found = answer("outliers", str(agents))
     assert {(row["host"], row["device"], row["told_by"]) for row in found} == {
-        (f"web{of_agents.SLOW}", "sda", "agent")
+        (f"web{of_agents.SLOW:03}", "sda", "agent")
     }
     assert {row["op"] for row in found} == {"write", "flush"}
     for row in found:
@@ -234,7 +235,7 @@ def test_what_many_agents_count_shows_a_rollout(agents: Path) -> None:
     changed = [row for row in trend if row["changed"] != "no change is shown"]
     (fsync,) = changed
     assert (fsync["what"], fsync["name"], fsync["service"]) == ("agent sync", "fsync", "ledger")
-    assert fsync["changed"] == "grows" and fsync["hosts"] == of_agents.BOTH_DAYS
+    assert fsync["changed"] == "grows" and fsync["hosts"] == MANY
     assert 0.02 < fsync["low"] < 0.1 < fsync["high"]
     assert {row["what"] for row in trend} == {"agent sync", "agent io_wait", "agent request"}
 
@@ -246,7 +247,7 @@ def test_agents_store_at_once_and_their_fleet_is_read_where_it_is(
     with lasting_store(tmp_path / "store") as store:
         reach(monkeypatch, store.address)
         to = f"s3://{BUCKET}/agents"
-        words = [sys.executable, "-m", "tests.fleet.agents", str(tmp_path / "here"), "20", to]
+        words = [sys.executable, "-m", "tests.fleet.agents", str(tmp_path / "here"), "12", to]
         assert subprocess.run(words, env=os.environ | KEYS, check=False).returncode == 0
         for name in ("agent-latencies", "trend"):
             here, there = (

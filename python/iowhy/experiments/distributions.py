@@ -4,6 +4,7 @@ SciPy has these as well; it is 140 MB and takes half a second to import. `tests/
 of them against it.
 """
 
+from functools import lru_cache
 from itertools import combinations
 from math import comb, erfc, exp, isfinite, lgamma, log, pi, sqrt
 
@@ -28,6 +29,7 @@ def student_p(t: float, freedom: float) -> float:
     return _incomplete_beta(freedom / 2, 0.5, freedom / whole, t * t / whole)
 
 
+@lru_cache(maxsize=1024)  # an answer asks for the same few again and again
 def student_quantile(probability: float, freedom: float) -> float:
     """The t that a value stays below with this probability; 0 < probability < 1."""
     if probability < 0.5:

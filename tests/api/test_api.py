@@ -9,6 +9,7 @@ import pytest
 
 import iowhy
 from iowhy.api.magic import load_ipython_extension
+from iowhy.commands.record import Planned
 from iowhy.options import experiment
 from iowhy.options import record as run
 from iowhy.options.described import parameters
@@ -247,8 +248,8 @@ def test_the_magic_explains_what_it_takes(capsys: pytest.CaptureFixture[str]) ->
 def made_instead(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """`record` makes a recording of 40 fsyncs without a recorder; here is where."""
 
-    def record(_asked: object, place: Path, *_: object) -> int:
-        syncing(40).write(place)
+    def record(plan: Planned) -> int:
+        syncing(40).write(plan.out)
         return 0
 
     monkeypatch.setattr("iowhy.commands.record.record", record)

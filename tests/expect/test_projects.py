@@ -189,6 +189,11 @@ def test_a_baseline_that_does_not_know_the_run_holds_nothing_and_says_so(folder:
     assert known.exit_code == 0 and "io.json: holds nothing yet: 1 of 3 runs" in known.stderr
 
 
+def test_a_baseline_that_cannot_be_kept_costs_no_verdict(folder: Path) -> None:
+    done = why(made(folder, 10), "--baseline", "nowhere/io.json", "--update")
+    assert done.exit_code == 2 and "nowhere/io.json" in done.stderr and done.stdout
+
+
 def test_no_time_and_no_failed_run_gets_into_a_baseline(folder: Path) -> None:
     failed = why(made(folder, 10, status=1), "--baseline", "io.json", "--update")
     assert "left as it was: the command failed" in failed.stderr and not Path("io.json").exists()

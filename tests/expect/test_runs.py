@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from iowhy.cli import run
+from iowhy.commands.record import Planned
 from iowhy.errors import Problem
 from iowhy.recordings import open_recording
 from tests.command_line import Done, invoke
@@ -22,16 +23,17 @@ def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """What was recorded: a command of three syncs that ends as its last word says."""
     recorded: list[Path] = []
 
-    def record(options: run.Options, out: Path, _: Sequence[object] = ()) -> int:
+    def record(plan: Planned) -> int:
+        argv, out = plan.request.argv, plan.out
         recorded.append(out)
-        if options.argv[0] == "missing":
+        if argv[0] == "missing":
             raise SystemExit(127)
         path = syncing(3).write(out).path / "manifest.json"
-        if options.argv[0] == "damaged":
+        if argv[0] == "damaged":
             next(out.glob("syscalls/*")).write_bytes(b"PAR1 no more")
-        status = int(options.argv[-1])
+        status = int(argv[-1])
         manifest = json.loads(path.read_text())
-        manifest["command"] |= {"argv": list(options.argv), "exit_status": status}
+        manifest["command"] |= {"argv": list(argv), "exit_status": status}
         path.write_text(json.dumps(manifest))
         return status
 

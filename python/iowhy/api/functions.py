@@ -8,7 +8,6 @@ from typing import Any
 
 from iowhy.api.answers import Answer, Opened
 from iowhy.errors import Problem
-from iowhy.messages import say
 from iowhy.options.keywords import from_keywords, text_of, texts_of
 
 Place = str | PathLike[str]
@@ -44,7 +43,7 @@ def record(argv: Sequence[str], output: Place | None = None, **options: Any) -> 
     Raises Problem where it cannot be recorded, and for an option that only a terminal has a use for.
     """
     from iowhy.commands import judge
-    from iowhy.commands.record import place_of
+    from iowhy.commands.record import planned
     from iowhy.commands.record import record as carry_out
     from iowhy.options.record import Options, check
     from iowhy.views.judged import publish
@@ -71,20 +70,17 @@ def record(argv: Sequence[str], output: Place | None = None, **options: Any) -> 
         expected = judge.expected_of(asked.budgets)
     except Problem as problem:
         raise Problem(f"iowhy.record: {problem}") from None
-    place = place_of(asked)
+    plan = planned(asked)
     try:
-        carry_out(asked, place)
+        carry_out(plan)
     except SystemExit as ended:
         raise Problem(f"nothing was recorded; {_why(asked.argv, ended.code)}") from None
-    found = Opened(place)
+    found = Opened(plan.out)
     if not expected.anything:
         return found
     judged = judge.judge(found.recording, found.verdict, expected)
-    kept = judge.keep_counts(found.recording, expected, judged)
     publish(judged, expected, found.verdict)
-    if kept is not None:
-        say(kept)
-    return Opened(place, judged.broken)
+    return Opened(plan.out, judged.broken)
 
 
 def _why(argv: Sequence[str], status: object) -> str:

@@ -9,8 +9,8 @@ from iowhy.cli._statuses import DONE
 from iowhy.cli._streams import give_up
 from iowhy.cli._sudo import rerun_as_root
 from iowhy.cli._watched import must_be_terminal, say_how_to_come_back, watch
-from iowhy.commands.judge import Expected, expected_of, judge, keep_counts
-from iowhy.commands.record import place_of, record, request_of
+from iowhy.commands.judge import Expected, expected_of, judge
+from iowhy.commands.record import Planned, planned, record
 from iowhy.errors import Problem
 from iowhy.messages import say
 from iowhy.options.record import Options, check
@@ -59,16 +59,16 @@ def command(options: Options) -> None:
         say(f"{expected.unread}; the command runs, and is held to no baseline")
     if options.sudo and options.on is None:
         rerun_as_root(options.argv)
-    out = place_of(options)
+    plan = planned(options)
     judges = expected.anything or not options.quiet
     try:
         if options.live:
-            watched = _watched(options, out)
+            watched = _watched(plan)
             if watched is None:
                 return
             status = watched
         else:
-            status = record(options, out)
+            status = record(plan)
     except (Problem, SystemExit):
         _save_error(expected, options, "nothing was recorded")
         raise
@@ -77,7 +77,7 @@ def command(options: Options) -> None:
     asked = DONE
     if judges:
         try:
-            asked = _verdict(out, options, expected, status)
+            asked = _verdict(plan.out, options, expected, status)
         except Problem as problem:
             _save_error(expected, options, str(problem))
             if status == DONE:
@@ -92,13 +92,13 @@ def command(options: Options) -> None:
         raise SystemExit(status or asked)
 
 
-def _watched(options: Options, out: Path) -> int | None:
+def _watched(plan: Planned) -> int | None:
     """Records CMD while the live view is shown; its exit status, None where the view was left before it ended."""
-    began, _ = watch(request_of(options), out)
+    began, _ = watch(plan.request, plan.out)
     status = began.status()
     if status is None:
         began.leave()
-        say_how_to_come_back(out)
+        say_how_to_come_back(plan.out)
     return status
 
 
@@ -132,10 +132,7 @@ def _verdict(out: Path, options: Options, expected: Expected, status: int) -> in
         )
     sys.stdout.flush()
     sys.stderr.flush()
-    kept = keep_counts(recording, expected, judged)
     publish(judged, expected, found.verdict)
-    if kept is not None:
-        say(kept)
     asked = status_of(judged)
     only_held = options.quiet and options.output is None
     if (

@@ -5,9 +5,8 @@ from pathlib import Path
 
 from iowhy.cli._expected import list_expected, status_of
 from iowhy.cli._statuses import DONE
-from iowhy.commands.judge import expected_of, judge, keep_counts
+from iowhy.commands.judge import expected_of, judge
 from iowhy.errors import Problem
-from iowhy.messages import say
 from iowhy.options.budgets import Budgets
 from iowhy.options.described import group, switch
 from iowhy.options.process_ids import pids_given
@@ -67,10 +66,7 @@ def command(options: Options) -> None:
         evidence=options.evidence,
         outcomes=judged.outcomes,
     )
-    kept = keep_counts(recording, expected, judged)
     publish(judged, expected, found.verdict)
-    if kept is not None:
-        say(kept)
     status = status_of(judged)
     if status != DONE:
         raise SystemExit(status)

@@ -52,7 +52,7 @@ class Expected(Struct, frozen=True):
 class Judged(Struct, frozen=True):
     """What became of it: `name` is what the run is called.
 
-    `errors`: why it could not be held against a baseline that was asked for. `unknown`: why a project
+    `errors`: why it could not be held against a baseline that was asked for, or kept in it. `unknown`: why a project
     that says what is expected of some commands says nothing of this one. `notes`: what is to be said of the baseline.
     """
 
@@ -111,7 +111,7 @@ def _project(path: Path | None) -> "Project | None":
 
 
 def judge(recording: "Recording", verdict: "Verdict", asked: Expected) -> Judged:
-    """What became of it in a recording."""
+    """What became of it in a recording, whose counts are then in the baseline if it is to be updated."""
     if not asked.anything:
         return Judged()
     from iowhy.expect import outcomes
@@ -127,7 +127,13 @@ def judge(recording: "Recording", verdict: "Verdict", asked: Expected) -> Judged
             unknown = f"no [[command]] of {typed(asked.project.path)} is for this command: {printable(name)}"
     errors = [] if asked.unread is None else [asked.unread]
     notes = []
-    if asked.baseline is not None and not asked.options.update:
+    if asked.baseline is not None and asked.options.update:
+        try:
+            notes.append(_kept(recording, asked.baseline, name))
+        except Problem as problem:
+            notes.append(str(problem))
+            errors.append(str(problem))
+    elif asked.baseline is not None:
         expected += asked.baseline.expected(name)
         if name not in asked.baseline.commands:
             path = asked.baseline.path
@@ -145,20 +151,18 @@ def judge(recording: "Recording", verdict: "Verdict", asked: Expected) -> Judged
     return Judged(name, found, tuple(errors), unknown, tuple(notes))
 
 
-def keep_counts(recording: "Recording", asked: Expected, judged: Judged) -> str | None:
-    """--update: this run's counts into the baseline, unless what ran has failed. What became of it, None where nothing was asked."""
-    if asked.baseline is None or not asked.options.update:
-        return None
+def _kept(recording: "Recording", baseline: "Baseline", name: str) -> str:
+    """This run's counts into the baseline, unless what ran has failed; what became of it. Raises Problem."""
     from iowhy.expect.baseline import counts
 
-    path = asked.baseline.path
+    path = baseline.path
     ended = recording.manifest.command
     if ended.signal is not None or ended.exit_status:
         return f"{path}: left as it was: the command failed"
     found = counts(recording)
-    if not judged.name or not found:
+    if not name or not found:
         why = "give the run a --name" if found else "the run has no count that is known for sure"
         return f"{path}: left as it was: {why}"
-    kept = asked.baseline.with_run(judged.name, found)
+    kept = baseline.with_run(name, found)
     kept.save()
-    return f"{path}: {kept.summary(judged.name)}"
+    return f"{path}: {kept.summary(name)}"

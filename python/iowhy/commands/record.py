@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from iowhy.options.record import Options
 from iowhy.options.recordings import check_new
 from iowhy.sources import live
@@ -15,23 +17,32 @@ if TYPE_CHECKING:  # only where another machine is recorded
     from iowhy.sources.ssh import Host
 
 
-def place_of(options: Options) -> Path:
-    """Where the recording goes: as asked, else a free name here. Raises Problem where it cannot be made."""
+class Planned(Struct, frozen=True):
+    """A recording to be made: what the recorder is asked, where it goes, and on which machine if not here."""
+
+    request: Request
+    out: Path
+    on: "Host | None" = None
+
+
+def planned(options: Options) -> Planned:
+    """What the options ask, at the place that they say or under a free name here. Raises Problem where that cannot be made."""
     out = options.output or live.name_for(options.named_after, Path.cwd())
     check_new(out)
-    return out
+    return Planned(request_of(options), out, _host(options))
 
 
-def record(options: Options, out: Path) -> int:
-    """Records what the options ask into `out`; the exit status of what was recorded."""
-    on = None if options.on is None else _host(options.on, sudo=options.sudo)
-    return live.record(request_of(options), out, on=on)
+def record(plan: Planned) -> int:
+    """Makes it; the exit status of what was recorded."""
+    return live.record(plan.request, plan.out, on=plan.on)
 
 
-def _host(name: str, *, sudo: bool) -> "Host":
+def _host(options: Options) -> "Host | None":
+    if options.on is None:
+        return None
     from iowhy.sources.ssh import Host
 
-    return Host(name, sudo=sudo)
+    return Host(options.on, sudo=options.sudo)
 
 
 def request_of(options: Options) -> Request:

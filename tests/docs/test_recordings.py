@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from iowhy.commands.overview import overview
 from iowhy.recordings import open_recording
 from iowhy.reports import reports
 from iowhy.reports.document import pictures_in
 from iowhy.reports.engine import query
 from iowhy.whys.causes import causes
-from iowhy.whys.verdict import judge
 from tests.command_line import invoke
 from tests.docs.pages import Screen, missing, printed, renewed, rewrite, screens
 from tests.docs.recordings import FOLDER, OWN, SERVICE, kept
@@ -28,21 +28,17 @@ MOST_BYTES = 12 << 20
 
 
 @pytest.mark.parametrize("one", kept(), ids=lambda one: one.name)
-def test_each_shows_what_it_is_kept_for(one) -> None:  # type: ignore[no-untyped-def]
-    recording = open_recording(one.path)
-    assert recording.manifest.complete
-    if one.cause is not None:
-        assert judge(recording).findings[0].cause == one.cause
-
-
-@pytest.mark.parametrize("one", kept(), ids=lambda one: one.name)
-def test_what_is_printed_of_each_can_be_typed(
+def test_each_shows_what_it_is_kept_for_and_what_is_printed_can_be_typed(
     one, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # type: ignore[no-untyped-def]
     """The lab's recordings: each command is one that the command line takes; what reads the recording is run."""
     monkeypatch.chdir(tmp_path)
     shutil.copy(one.path, f"{one.name}.zip")
-    verdict = judge(open_recording(Path(f"{one.name}.zip")))
+    found = overview(open_recording(Path(f"{one.name}.zip")))
+    monkeypatch.setattr("iowhy.commands.overview.overview", lambda *_, **__: found)
+    verdict = found.verdict
+    assert found.recording.manifest.complete
+    assert one.cause is None or verdict.findings[0].cause == one.cause
     advice.holds(verdict)
     page = invoke(["why", "--all", f"{one.name}.zip"], env={"COLUMNS": "1000"})
     assert page.exception is None and page.exit_code == 0

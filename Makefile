@@ -58,12 +58,13 @@ torture:
 	EXAMPLES=300 $(PYTHON) -m pytest -m hypothesis --ignore tests/live --ignore tests/release
 	$(PYTHON) -m tests.torture --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
-# Pages that are made from the code.
+# Pages that are made from the code; those that are written by hand are filled to one width.
 docs: setup
 	$(PYTHON) -m iowhy.recordings.document > docs/recording.md
 	$(PYTHON) -m iowhy.reports.document > docs/reports.md
 	$(PYTHON) -m iowhy.whys.cause_pages
 	$(PYTHON) -m iowhy.whys.program_pages
+	$(PYTHON) -m tests.docs.wrapping
 
 # The site of docs/, searched without a network too. Its generator has an environment of its own, which is fetched once.
 site: target/site-venv/whole

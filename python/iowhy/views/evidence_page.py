@@ -57,10 +57,8 @@ def _finding(
     for text in finding.lowered_by:
         paragraph(out, f"Less certain because {text}.", "dim", 3)
     for at, fix in enumerate(finding.fixes):
-        saved = found.saved(fix)
-        said = f"{'or' if at else 'Fix'}: {fix.in_full}"
-        if saved:
-            said += f": {saved}" + (f" ({fix.condition})" if fix.condition else "")
+        page = f" ({fix.link})" if fix.link else ""
+        said = f"{'or' if at else 'Fix'}: {fix.do}{page}. {found.worth(finding, at)}"
         paragraph(out, said, "green" if at else "bold green", 3)
     if proven is not None:
         paragraph(out, f"{proven.outcome} by an experiment: {proven.because}", "bold", 3)

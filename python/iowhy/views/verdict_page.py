@@ -143,13 +143,7 @@ def _fixes(out: "Console", found: Verdict, first: Finding, most: int) -> None:
     out.print()
     for number, fix in enumerate(first.fixes[:most]):
         labelled(out, "or" if number else "Fix", fix.do, "green" if number else "bold green")
-        same = number and fix.gain == first.fixes[0].gain
-        saved = "" if same else found.saved(fix)
-        condition = f" ({fix.condition.partition(';')[0]})" if saved and fix.condition else ""
-        risk = f"Risk: {fix.risk or 'none'}." if saved or fix.risk else ""
-        labelled(
-            out, "", " ".join(one for one in (f"{saved}{condition}." if saved else "", risk) if one)
-        )
+        labelled(out, "", found.worth(first, number, brief=True))
         if first.gain_with and not number:
             also = " and ".join(
                 f"{cause} ({units.percent(share)})" for cause, share in first.gain_with

@@ -70,6 +70,18 @@ class Verdict(Struct, frozen=True):
         """What a fix could save at best, in words; nothing if not known to."""
         return answer.saved(self.shares_of_s, self.budget.basis, self.commands.mode, fix)
 
+    def worth(self, finding: Finding, number: int, *, brief: bool = False) -> str:
+        """What the fix of that number could save, what that takes, and what it risks; nothing of it that the first fix says, too."""
+        fix, first = finding.fixes[number], finding.fixes[0]
+        again = (
+            number > 0 and fix.gain == first.gain and (brief or fix.condition == first.condition)
+        )
+        saved = "" if again else self.saved(fix)
+        condition = fix.condition.partition(";")[0] if brief else fix.condition
+        said = f"{saved} ({condition}). " if saved and condition else f"{saved}. " if saved else ""
+        # What only looks changes nothing.
+        return said if fix.looks and not fix.risk else f"{said}Risk: {fix.risk or 'none'}."
+
     @property
     def shown(self) -> tuple[Finding, ...]:
         """The few findings to show first."""

@@ -9,7 +9,6 @@ from iowhy.views.html.findings_html import with_commands
 from iowhy.views.html.markup import Markup, Say, element, lines
 from iowhy.whys import classes
 from iowhy.whys.finding import Finding
-from iowhy.whys.remedy import Fix
 from iowhy.whys.verdict import Verdict
 
 _FIXES = 2
@@ -39,21 +38,13 @@ def _fixes(found: Verdict, first: Finding, say: Say) -> Markup:
                 element(
                     "dd",
                     element("b", with_commands(say(fix.do))),
-                    element("p", say(_worth(found, fix, first, number)), class_="gain"),
-                    element("p", f"Risk: {say(fix.risk)}.", class_="hint") if fix.risk else "",
+                    element("p", say(found.worth(first, number, brief=True)), class_="gain"),
                 ),
             )
             for number, fix in enumerate(first.fixes[:_FIXES])
         ),
         class_="fixes",
     )
-
-
-def _worth(found: Verdict, fix: Fix, first: Finding, number: int) -> str:
-    if number and fix.gain == first.fixes[0].gain:
-        return ""
-    saved = found.saved(fix)
-    return f"{saved} ({fix.condition})" if saved and fix.condition else saved
 
 
 def _picture(found: Verdict, first: Finding) -> Markup:

@@ -1,4 +1,4 @@
--- title: Callers
+-- title: Callers, by sampled stacks
 -- question: Whose code makes the calls, waits and computes: which path of functions, for how long?
 -- stands in for: perf report --children, offcputime, profile, strace -k
 -- about: own_path time_ns samples user_ns kernel_ns runnable_ns read_ns write_ns sync_ns lock_ns

@@ -1,4 +1,4 @@
--- title: Functions
+-- title: Functions, by sampled stacks
 -- question: Which functions take the time themselves, and with what they call, by class of the time budget?
 -- stands in for: perf report, gprof
 -- about: function total_ns self_ns class share_of_class

@@ -66,7 +66,9 @@ def show(
     values = dict(zip(shown.column_names, map(list, zip(*shown.values, strict=True)), strict=True))
     first = [name for name in about if name in values]
     names = first + [name for name in values if name not in about]
-    fields = {name: _field(name, known.get(name), values[name], name in first) for name in names}
+    fields = _apart(
+        {name: _field(name, known.get(name), values[name], name in first) for name in names}
+    )
     if wide:
         _print(console, [fields[name] for name in names], [values[name] for name in names], None)
         return
@@ -76,7 +78,11 @@ def show(
     picked = _picked(fields, values, worth, len([n for n in worth if n in first]), console.width)
     _print(console, list(picked.values()), [values[name] for name in picked], console.width)
     notes = _notes(
-        [(fields[name].heading, fields[name].write(values[name][0])) for name in equal],
+        [
+            (fields[name].heading, fields[name].write(values[name][0]))
+            for name in equal
+            if values[name][0] != ""
+        ],
         rows_in_all - shown.num_rows,
     )
     left_out = [name for name in worth if name not in picked]
@@ -95,6 +101,17 @@ def _field(name: str, column: Column | None, values: list[object], about: bool) 
     field = field_of(name, column, values)
     path = about and any(CALLED_BY in str(value) for value in values)
     return replace(field, breaks=CALLED_BY, least=PATH_LEAST) if path else field
+
+
+def _apart(fields: dict[str, Field]) -> dict[str, Field]:
+    """Of a time and bytes of one name, each with its unit in its heading."""
+    headings = [field.heading for field in fields.values()]
+    ends = {"_ns": " time", "_bytes": " bytes", "_bytes_per_s": " bytes", "_pages": " pages"}
+    for name, field in fields.items():
+        if headings.count(field.heading) > 1:
+            unit = next((word for end, word in ends.items() if name.endswith(end)), "")
+            fields[name] = replace(field, heading=field.heading + unit)
+    return fields
 
 
 def _print(
@@ -116,20 +133,24 @@ def _picked(
     about: int,
     room: int,
 ) -> dict[str, Field]:
-    """Which columns are shown, the first `about` of them before all others, with headings in two lines where that takes less."""
+    """Which columns are shown, the first `about` of them before all others, with headings in two lines where that takes less.
+
+    Texts of the first are cut for each other, and not for the others.
+    """
     for narrow in (False, True):
         picked: dict[str, Field] = {}
-        used = 0
+        used = wanted = 0
         for at, name in enumerate(names):
             field = fields[name]
             widest = max(cell_len(field.write(value)) for value in values[name])
-            if field.left:
-                widest = min(widest, field.least if at < about else max(TEXT_CELLS, room // 3))
-            heading = _in_two_lines(field.heading, widest) if narrow else field.heading
-            width = max(widest, *map(cell_len, heading.split("\n")))
-            if picked and used + 2 + width > room:
+            wide = min(widest, max(TEXT_CELLS, room // 3)) if field.left else widest
+            least = min(widest, field.least) if field.left and at < about else wide
+            heading = _in_two_lines(field.heading, least) if narrow else field.heading
+            takes = max(map(cell_len, heading.split("\n")))
+            used += 2 + max(least, takes)
+            wanted += 2 + max(wide, takes)
+            if picked and (used if at < about else wanted) > room:
                 break
-            used += 2 + width
             picked[name] = replace(field, heading=heading)
         if len(picked) == len(names):
             break

@@ -279,7 +279,7 @@ def stop_others(facts: Facts) -> Remedy:
 def let_run_on_all(facts: Facts) -> Remedy:
     """If threads are bound to a CPU: a command by how it was started, what runs by what the kernel says of it."""
     return Remedy(
-        f"Let its threads run on all CPUs: {_binds(facts)}; see cpuset.cpus of its group and CPUAffinity= of its service too",
+        f"Let its threads run on all CPUs: {_binds(facts)} (also cpuset.cpus, CPUAffinity=)",
         risk="it may take CPUs that others were promised",
     )
 
@@ -294,5 +294,5 @@ def _binds(facts: Facts) -> str:
     return (
         f"`taskset -acp {pids[0]}` shows the allowed ones"
         if pids
-        else "look for taskset or sched_setaffinity in how it is started"
+        else "start it without taskset or sched_setaffinity"
     )

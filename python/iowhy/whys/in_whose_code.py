@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from iowhy.recordings.sql_text import text_literal
 from iowhy.relations import Relations
 from iowhy.relations.interpreters import NAMED_BY_A_MAP, interpreter
+from iowhy.sentences import worded
 from iowhy.whys import classes
 from iowhy.whys.chain import link
 from iowhy.whys.facts import Facts

@@ -13,12 +13,11 @@ from rich.text import Text
 from iowhy import units
 from iowhy.messages import printable
 from iowhy.relations.relation import Column
-from iowhy.views.terminal import Field, paragraph, rows, shorten
+from iowhy.views.terminal import UNKNOWN, Field, paragraph, rows, shorten
 
 if TYPE_CHECKING:  # slow to import, and not needed to draw
     from iowhy.reports.batches import Rows
 
-UNKNOWN = "–"
 PATH_LEAST = 30
 #: Between functions of a path: there it goes on in the next line, so that none is cut.
 CALLED_BY = " ← "

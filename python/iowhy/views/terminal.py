@@ -4,7 +4,7 @@ import os
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, TextIO, cast
@@ -21,7 +21,8 @@ WIDTH = 100  # of sentences, and of a pipe that does not say how wide it is
 WIDEST = 200  # of a table: beyond that the eye loses the line
 NARROWEST = 60  # a pipe is never narrower: the tables need it
 LABEL = 9  # cells of what stands before a labelled text
-TEXT_LEAST = 12  # cells of a text that still tell something
+UNKNOWN = "–"
+TEXT_LEAST = 16  # cells of a text that still tell something
 
 
 _COMMAND = re.compile(r"`[^`]+`")
@@ -112,7 +113,11 @@ def rows(
         for at, field in enumerate(fields)
     ]
     texts = [at for at, field in enumerate(fields) if field.left]
-    shown = _fitting(fields, widths, texts, width - indent)
+    # What nothing is known of goes, but for what the rows are called by.
+    empty = {
+        at for at in range(1, len(fields)) if written and all(row[at] == UNKNOWN for row in written)
+    }
+    shown = _fitting(fields, widths, texts, width - indent, empty)
     over = indent + sum(widths[at] for at in shown) + 2 * (len(shown) - 1) - width
     cut = {at for at in texts if at in shown and widths[at] > fields[at].least}
     while over > 0 and cut:
@@ -133,23 +138,31 @@ def rows(
             _line([one[at] if at < len(one) else "" for one in cells], kept, wide, indent, "")
             for at in range(max(map(len, cells)))
         ]
-    left_out = (f.heading for at, f in enumerate(fields) if at not in shown and not f.extra)
+    left_out = (
+        f.heading
+        for at, f in enumerate(fields)
+        if at not in shown and at not in empty and not f.extra
+    )
     return Laid(lines, tuple(left_out))
 
 
 def _fitting(
-    fields: Sequence[Field], widths: Sequence[int], texts: Sequence[int], room: int
+    fields: Sequence[Field],
+    widths: Sequence[int],
+    texts: Sequence[int],
+    room: int,
+    empty: Collection[int] = (),
 ) -> list[int]:
     """Which columns are shown: all that fit from the left, for the first ones matter most; then extra ones.
 
     A text may be cut for the columns that belong to the table, and not for extra ones.
     """
-    shown = [at for at, field in enumerate(fields) if not field.extra]
+    shown = [at for at, field in enumerate(fields) if not field.extra and at not in empty]
     while len(shown) > 1 and _least(fields, widths, shown, texts) > room:
         shown.pop()
     used = sum(widths[at] for at in shown) + 2 * (len(shown) - 1)
     for at, field in enumerate(fields):
-        if field.extra and room > WIDTH and used + 2 + widths[at] <= room:
+        if field.extra and at not in empty and room > WIDTH and used + 2 + widths[at] <= room:
             shown.append(at)
             used += 2 + widths[at]
     return shown

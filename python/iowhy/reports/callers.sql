@@ -1,7 +1,7 @@
 -- title: Callers, by sampled stacks
 -- question: Whose code makes the calls, waits and computes: which path of functions, for how long?
 -- stands in for: perf report --children, offcputime, profile, strace -k
--- about: own_path time_ns samples user_ns kernel_ns runnable_ns read_ns write_ns sync_ns lock_ns
+-- about: own_path time_ns samples read_ns sync_ns user_ns
 -- column path: functions, the innermost first, each called by the next; also `not sampled`, and `stack not read`, text
 -- column own_path: of these the innermost and the program's own, without libraries and an interpreter, text
 -- column calls: calls made by it, as far as samples say, count

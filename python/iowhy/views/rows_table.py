@@ -18,7 +18,8 @@ from iowhy.views.terminal import UNKNOWN, Field, paragraph, rows, shorten
 if TYPE_CHECKING:  # slow to import, and not needed to draw
     from iowhy.reports.batches import Rows
 
-PATH_LEAST = 30
+#: What a text, or a path of functions, of a column that the report is about is cut to at most.
+LEAST, PATH_LEAST = 12, 30
 #: Between functions of a path: there it goes on in the next line, so that none is cut.
 CALLED_BY = " ← "
 TEXT_CELLS = 44  # a path may take this much, so that the numbers beside it stay in sight
@@ -98,8 +99,10 @@ def show(
 def _field(name: str, column: Column | None, values: list[object], about: bool) -> Field:
     """As `field_of`; of a path of functions that a report is about none is cut."""
     field = field_of(name, column, values)
-    path = about and any(CALLED_BY in str(value) for value in values)
-    return replace(field, breaks=CALLED_BY, least=PATH_LEAST) if path else field
+    if not about:
+        return field
+    path = any(CALLED_BY in str(value) for value in values)
+    return replace(field, breaks=CALLED_BY if path else "", least=PATH_LEAST if path else LEAST)
 
 
 def _apart(fields: dict[str, Field]) -> dict[str, Field]:

@@ -169,7 +169,8 @@ def _fixes(out: "Console", found: Verdict, first: Finding, most: int, conditions
     out.print()
     for number, fix in enumerate(first.fixes[:most]):
         labelled(out, "or" if number else "Fix", fix.do, "green" if number else "bold green")
-        labelled(out, "", found.worth(first, number, brief=True, conditions=conditions))
+        worth = found.worth(first, number, brief=True, conditions=conditions)
+        labelled(out, "", " ".join(filter(None, worth)))
         if first.gain_with and not number:
             also = " and ".join(
                 f"{cause} ({units.percent(share)} of {first.share_of})"

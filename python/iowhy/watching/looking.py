@@ -105,7 +105,9 @@ class Looking:
             lines.append(
                 (f"{'or' if number else 'Fix'}: {fix.do}", "green" if number else "bold green")
             )
-            lines.append((f"  {verdict.worth(found, number, brief=True)}", ""))
+            lines.append(
+                ("  " + " ".join(filter(None, verdict.worth(found, number, brief=True))), "")
+            )
         lines += [("", ""), *((f"→ {link.statement}", "") for link in found.chain)]
         lines += [(f"But {text}.", "yellow") for text in found.against]
         lines.append((f"{percent(found.confidence)} sure.", "dim"))

@@ -72,7 +72,7 @@ class Verdict(Struct, frozen=True):
 
     def worth(
         self, finding: Finding, number: int, *, brief: bool = False, conditions: bool = True
-    ) -> str:
+    ) -> tuple[str, str]:
         """What the fix of that number could save, what that takes, and what it risks; nothing of it that the first fix says, too."""
         fix, first = finding.fixes[number], finding.fixes[0]
         again = (
@@ -81,9 +81,9 @@ class Verdict(Struct, frozen=True):
         saved = "" if again else self.saved(fix)
         condition = fix.condition.partition(";")[0] if brief else fix.condition
         condition = condition if conditions else ""
-        said = f"{saved} ({condition}). " if saved and condition else f"{saved}. " if saved else ""
+        said = f"{saved} ({condition})." if saved and condition else f"{saved}." if saved else ""
         risk = fix.risk or ("none, it only looks" if fix.looks else "none")
-        return f"{said}Risk: {risk}."
+        return said, f"Risk: {risk}."
 
     @property
     def shown(self) -> tuple[Finding, ...]:

@@ -88,7 +88,8 @@ def _finding(
 def _fix(found: Verdict, one: Finding, number: int, say: Say) -> Markup:
     fix = one.fixes[number]
     link = f" ({fix.link})" if fix.link else ""
-    worth = "" if one.healthy else element("p", say(found.worth(one, number)), class_="hint")
+    said = " ".join(filter(None, found.worth(one, number)))
+    worth = "" if one.healthy else element("p", say(said), class_="hint")
     return element("li", with_commands(say(f"{fix.do}{link}")), worth)
 
 

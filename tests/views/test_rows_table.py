@@ -28,7 +28,7 @@ def drawn(rows: Rows, columns: tuple[Column, ...], about: tuple[str, ...], width
 def left_out(printed: str) -> set[str]:
     """The columns that are said to be elsewhere, for lack of room."""
     said = " ".join(printed.split()).partition("more columns (--wide, or --format csv): ")[2]
-    return set(re.match(r"(?:\w+, )*\w*", said)[0].split(", "))  # type: ignore[index]
+    return set(re.findall(r"\w+", re.split(r" unknown in | – ", said)[0]))
 
 
 def test_every_report_says_what_it_is_about() -> None:

@@ -55,28 +55,36 @@ def shown(
     )  # fmt: skip
     out = io.StringIO()
     console = Console(file=out, width=width, force_terminal=colour, highlight=False)
-    found = overview(recording)
+    found = overview(recording, evidence=True)
     verdict_page.show(found, console)
     evidence_page.show(found, console, every=True)
     return out.getvalue()
 
 
-def test_a_file_without_a_name_is_its_inode_and_one_without_use_is_left_out() -> None:
+def test_alike_files_are_one_row_and_what_was_not_used_is_left_out() -> None:
     out = io.StringIO()
-    use = {"asked_bytes": 10, "requests": 1, "request_bytes": 4096}
+    use = {"files": 1, "requests": 1, "request_bytes": 4096, "time_ns": 5}
     verdict_tables.show_files(
         Console(file=out, width=100),
         [
-            {"path": "/a", "ino": 1, "time_ns": 5, **use},
-            {"path": None, "ino": 22, "time_ns": 5, **use},
-            {"path": None, "ino": 33, "time_ns": 0, "requests": 0},
-            {"path": "/gone", "ino": 44, "time_ns": 5, "deleted": True, **use},
-            {"path": "/proc/7/stat", "ino": 55, "time_ns": 5, "deleted": True, **use},
+            {**use, "pattern": "out/*.json", "files": 4000, "time_ns": 12 * S},
+            {**use, "pattern": None, "files": 22},
+            {**use, "pattern": None, "files": 33, "time_ns": 0, "requests": 0},
+            {**use, "pattern": "/gone", "deleted": 1},
+            {**use, "pattern": "/proc/7/stat", "deleted": 1},
         ],
     )
     printed = out.getvalue()
     assert printed.count("(deleted)") == 1 and "/gone (deleted)" in printed
-    assert tells(printed, "inode 22") and "None" not in printed and "33" not in printed
+    assert tells(printed, "4,000", "12 s") and "None" not in printed and "33" not in printed
+
+
+def test_calls_that_only_sleep_are_left_out_unless_sleep_is_what_is_found() -> None:
+    calls = [{"name": name, "calls": 7, "total_ns": ns} for name, ns in (("poll", S), ("fsync", 5))]
+    for sleeps in (False, True):
+        out = io.StringIO()
+        verdict_tables.show_calls(Console(file=out, width=100), calls, sleeps=sleeps)
+        assert ("poll" in out.getvalue()) is sleeps and "fsync" in out.getvalue()
 
 
 def test_a_recording_is_named_as_one_types_it(

@@ -99,7 +99,8 @@ def _print(
         heat_map.show(out, table.to_pylist(), drawing.heat_map, columns)
     else:
         first = table if shown is None else table.head(shown)
-        rows_table.show(out, first, columns, rows, to.wide)
+        about = report.about if report else ()
+        rows_table.show(out, first, columns, rows, to.wide, about)
         if whole and drawing.small_plots:
             small_plots.show(out, table.to_pylist(), drawing.small_plots, columns)
     return result.notes

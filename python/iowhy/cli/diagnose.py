@@ -79,7 +79,7 @@ def command(options: Options) -> None:
     check_new(out)
     found = _read(options, out)
     with working("judging"):
-        judged = overview(found.recording)
+        judged = overview(found.recording, evidence=options.evidence)
     verdict, processes = judged.verdict, busiest(found.recording)
     steps = what_to_run_next(found, verdict, processes, options.pids)
     if options.as_json:

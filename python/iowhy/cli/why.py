@@ -57,7 +57,9 @@ def command(options: Options) -> None:
 
     recording = open_recording(options.recording)
     with working(f"judging {options.recording}"):
-        found = overview(recording, measured=options.as_json)
+        found = overview(
+            recording, measured=options.as_json, evidence=options.evidence or options.every
+        )
         judged = judge(recording, found.verdict, expected)
     verdict_page.print_verdict(
         found,

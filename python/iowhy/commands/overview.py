@@ -21,7 +21,7 @@ from iowhy.whys.verdict import Verdict, verdict_of
 Row = Mapping[str, object]
 
 #: What stands beside the verdict.
-REPORTS = ("syscalls", "devices", "files")
+REPORTS = ("syscalls", "devices", "file-patterns")
 
 
 class Overview(Struct, frozen=True):
@@ -47,10 +47,11 @@ def overview(
     recording: Recording,
     *,
     measured: bool = False,
+    evidence: bool = False,
 ) -> Overview:
     """Judges a recording and gathers what is next to the verdict: nothing where it cannot say.
 
-    `measured`: the measures as well.
+    `measured`: the measures as well; `evidence`: the largest of each layer.
     """
     threads: int | None = None
     beside: Sequence[Sequence[Row]] = ((), (), ())
@@ -62,7 +63,8 @@ def overview(
             threads = _threads(facts.relations)
             if recording.manifest.command.mode == "machine":
                 machine = engine.rows_all(facts.relations, ("suffers", "containers"))
-            beside = engine.rows_all(facts.relations, REPORTS)
+            if evidence:
+                beside = engine.rows_all(facts.relations, REPORTS)
             if measured:
                 known = values(facts.relations, measures().values())
         except Exception as error:

@@ -33,7 +33,7 @@ def fleet_reports() -> dict[str, FleetReport]:
     found = {}
     for name, text in _files("reports").items():
         headed = parse_headed(
-            text, f"{name}.sql", ("title", "question", "reads"), ("title", "question")
+            text, f"{name}.sql", ("title", "question", "reads", "about"), ("title", "question")
         )
         reads = tuple(headed.fields.get("reads", "").split())
         for one in reads:
@@ -77,6 +77,7 @@ def _report(name: str, headed: Headed) -> Report:
         notes=headed.notes,
         sql=headed.sql,
         where=f"{name}.sql",
+        about=tuple(headed.fields.get("about", "").split()),
     )
 
 

@@ -1,4 +1,7 @@
-"""The header of an SQL file of reports and charts: `-- key: value` lines, `-- column NAME: meaning, unit`, and notes."""
+"""The header of an SQL file of reports and charts: `-- key: value` lines, `-- column NAME: meaning, unit`, and notes.
+
+`-- about: NAME NAME …` lists the columns that are shown first, and where there is little room.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -18,7 +21,7 @@ class Headed(Struct, frozen=True):
 
 
 def parse_headed(text: str, where: str, keys: Collection[str], needed: Sequence[str]) -> Headed:
-    """The parts of `text`. Raises Problem with `where` and the line that is wrong, or what is missing."""
+    """The parts of `text`; `about` is among `keys` if its header may have it. Raises Problem with `where` and the line that is wrong, or what is missing."""
     fields: dict[str, str] = {}
     columns: list[Column] = []
     notes: list[str] = []
@@ -49,5 +52,8 @@ def parse_headed(text: str, where: str, keys: Collection[str], needed: Sequence[
     for key in needed:
         if key not in fields:
             raise Problem(f"{where}: the header has no line `-- {key}: …`")
+    for name in fields.get("about", "").split():
+        if all(one.name != name for one in columns):
+            raise Problem(f"{where}: about: no column {name} is described")
     sql = "\n".join(lines[start:]).strip().rstrip(";").rstrip()
     return Headed(fields, columns, " ".join(note for note in notes if note), sql)

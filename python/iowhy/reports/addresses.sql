@@ -2,6 +2,7 @@
 -- question: Where on the device did each request go, and when?
 -- stands in for: seekwatcher, blktrace plots
 -- in order of: data_requests.sent_ns
+-- about: at_s op address_bytes bytes seek_bytes path
 -- column at_s: when it was issued, after the start of the recording, s
 -- column device: block device, text
 -- column op: read or write, text

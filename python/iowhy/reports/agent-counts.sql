@@ -2,6 +2,7 @@
 -- question: Which service has to read again what the page cache lacked, on which filesystem?
 -- stands in for: cachestat as it runs all day
 -- filters: since until
+-- about: service filesystem missed_bytes evicted_bytes
 -- column service: container (NAMESPACE/POD/NAME if it is in a pod) or service; a control group's path where it belongs to none, text
 -- column filesystem: where it is mounted, text
 -- column missed_bytes: pages that came into the page cache other than by a write, bytes

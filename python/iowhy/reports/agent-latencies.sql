@@ -2,6 +2,7 @@
 -- question: How long did calls, waits, syncs and requests take, of which service and on which device?
 -- stands in for: biolatency, funclatency, runqlat as they run all day
 -- filters: since until
+-- about: name service device count mean_ns p50_ns p99_ns
 -- column measure: call, sync, io_wait, block, request or pause (docs/agent.md), text
 -- column name: of the call, of the sync or of the request's operation, text
 -- column service: container (NAMESPACE/POD/NAME if it is in a pod) or service; a control group's path where it belongs to none, text

@@ -2,6 +2,7 @@
 -- question: How much did each layer do for what was asked?
 -- stands in for: nothing; no other tool joins the layers
 -- filters: since until pid container file
+-- about: layer what operations bytes bytes_ratio operations_ratio
 -- column layer: asked (calls, and operations of io_uring and libaio), page cache, requests (the command's, each once), device (all processes'), text
 -- column what: what the layer did, text
 -- column operations: how often; lookups and the like count pages, count

@@ -2,6 +2,7 @@
 -- question: What was done through io_uring and libaio, how long did it take, and who did it?
 -- stands in for: fio's own numbers; io_uring tracepoints by hand
 -- filters: since until pid container file
+-- about: path op operations moved_bytes mean_ns p99_ns in_flight
 -- column path: path of the file; unknown if it has none, text
 -- column api: io_uring or libaio, text
 -- column op: what was done, text

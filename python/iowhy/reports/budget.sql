@@ -2,6 +2,7 @@
 -- question: Where did every thread-second of the command go?
 -- stands in for: latencytop, off-CPU analysis, thread-state views
 -- filters: since until pid container
+-- about: class elapsed_ns share_of_elapsed thread_ns
 -- column class: what the time was spent on, text
 -- column thread_ns: time of all threads; the classes sum to the threads' lifetimes, ns
 -- column share_of_thread_time: of all thread time, share

@@ -2,6 +2,7 @@
 -- question: When did lookups hit, and when did they read again what had been evicted?
 -- stands in for: cachestat 1
 -- small plots: hit_ratio miss_pages readahead_pages evicted_pages dirtied_pages over at_s
+-- about: at_s lookup_pages hit_ratio miss_pages readahead_pages evicted_pages
 -- column at_s: begin of the interval, after the start of the recording, s
 -- column lookup_pages: pages asked for by reads, pages
 -- column miss_pages: of these, not there and read on demand, pages

@@ -1,6 +1,7 @@
 -- title: Page cache
 -- question: How many lookups were served from memory, and which files missed?
 -- stands in for: cachestat, cachetop
+-- about: path lookup_pages miss_pages hit_ratio refault_pages evicted_pages
 -- column path: file; all files together in the first row, text
 -- column lookup_pages: pages asked for by reads, pages
 -- column miss_pages: of these, not there and read on demand, pages

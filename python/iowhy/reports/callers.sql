@@ -1,7 +1,9 @@
--- title: Callers
+-- title: Callers, by sampled stacks
 -- question: Whose code makes the calls, waits and computes: which path of functions, for how long?
 -- stands in for: perf report --children, offcputime, profile, strace -k
+-- about: own_path time_ns samples read_ns sync_ns user_ns
 -- column path: functions, the innermost first, each called by the next; also `not sampled`, and `stack not read`, text
+-- column own_path: of these the innermost and the program's own, without libraries and an interpreter, text
 -- column calls: calls made by it, as far as samples say, count
 -- column transferred_bytes: bytes that these moved, as far as samples say, bytes
 -- column time_ns: time of all threads but idle sleep, ns
@@ -52,9 +54,12 @@ WITH spread AS (
     GROUP BY 1
 ), paths AS (
     SELECT path FROM spread UNION SELECT path FROM called
+), own AS (
+    SELECT path, max(own_path) AS own_path FROM user_paths GROUP BY path
 )
 SELECT
     p.path,
+    coalesce(o.own_path, p.path) AS own_path,
     CAST(c.calls AS BIGINT) AS calls,
     CAST(c.transferred_bytes AS BIGINT) AS transferred_bytes,
     CAST(coalesce(t.time_ns, 0) AS BIGINT) AS time_ns,
@@ -74,4 +79,5 @@ SELECT
 FROM paths p
 LEFT JOIN spread t ON t.path = p.path
 LEFT JOIN called c ON c.path = p.path
+LEFT JOIN own o ON o.path = p.path
 ORDER BY CASE WHEN p.path = 'not sampled' THEN 1 ELSE 0 END, time_ns DESC, samples DESC, p.path

@@ -2,6 +2,7 @@
 -- question: Which limits did the command's control groups have, and how often did they hold it back?
 -- stands in for: systemd-cgtop, cat cpu.stat memory.events io.max
 -- filters: since until
+-- about: path quota_cores stopped_ns stopped_share memory_limit_bytes memory_bytes memory_limit_hits
 -- column path: path of the group, text
 -- column quota_cores: CPUs that the group may use, the tightest, number
 -- column periods: periods of the quota, count

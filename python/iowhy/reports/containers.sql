@@ -1,6 +1,7 @@
 -- title: Containers and services
 -- question: Which containers and services wait, for what, and which ones load the devices and the page cache?
 -- stands in for: systemd-cgtop, docker stats
+-- about: container waited_ns mostly request_ns cpu_ns read_bytes written_bytes
 -- column container: container (NAMESPACE/POD/NAME if it is in a pod), or unit of systemd; NULL: what is in none, text
 -- column processes: processes of it that were seen, count
 -- column waited_ns: time of its threads in waits for storage, locks and memory, and held back by limits; NULL if none was recorded, ns

@@ -2,6 +2,7 @@
 -- question: Which devices and filesystems were there, how are they made, and what are their limits?
 -- stands in for: lsblk -t, findmnt
 -- of the whole run: these facts are read once
+-- about: device filesystem mount rotational write_cache scheduler free_bytes
 -- column device: block device, text
 -- column filesystem: filesystem on it that held files of the recording, one row for each, text
 -- column mount: where that is mounted, text

@@ -3,6 +3,7 @@
 -- stands in for: iostat -x 1
 -- small plots: utilisation mean_queue await_ns read_bytes_per_s written_bytes_per_s over at_s by device
 -- filters: since until pid container file device
+-- about: at_s device utilisation mean_queue await_ns read_bytes_per_s written_bytes_per_s
 -- column at_s: begin of the interval, after the start of the recording, s
 -- column device: block device, text
 -- column reads_per_s: read requests completed, 1/s

@@ -2,6 +2,7 @@
 -- question: How busy was each device, with what, and for whom?
 -- stands in for: iostat -x
 -- filters: since until pid container file
+-- about: device utilisation mean_queue await_ns read_bytes_per_s written_bytes_per_s flushes others_time_share
 -- column device: block device, text
 -- column reads_per_s: read requests completed, 1/s
 -- column writes_per_s: write requests completed, 1/s

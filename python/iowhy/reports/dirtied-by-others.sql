@@ -2,6 +2,7 @@
 -- question: Which processes outside the command made pages dirty on the filesystems of its files?
 -- stands in for: writeback_dirty_folio probes
 -- filters: since until
+-- about: comm tgid mount bytes
 -- column comm: process; NULL where its name was not seen, text
 -- column tgid: process, id
 -- column mount: where the filesystem is mounted, text

@@ -14,6 +14,7 @@ from iowhy.recordings.row_counts import Mismatch, in_words, mismatches
 from iowhy.recordings.schema import tables
 from iowhy.relations import RecordedFacts, Relations, recorded_facts
 from iowhy.relations.compose import Everything, compose
+from iowhy.relations.interpreters import NAMED_BY_A_MAP, interpreter
 from iowhy.relations.relation import relations, tables_in
 from iowhy.reports.batches import BATCH_ROWS, Result, Rows
 from iowhy.reports.filters import Filters, Selection, resolve
@@ -53,7 +54,7 @@ def run_all(
         asked = [(_statement(rec, report, filters, facts), report.where) for report in found]
         _must_choose(rec, filters, opened, facts)
         return [
-            _result(opened, sql, where, notes=_notes(rec, facts, sql)).table()
+            _result(opened, sql, where, notes=_notes(rec, facts, sql, opened)).table()
             for sql, where in asked
         ]
 
@@ -76,7 +77,7 @@ def result_of(
         sql = _statement(rec, report, filters, facts)
         _must_choose(rec, filters, opened, facts)
         if first is None or report.in_order_of is None:
-            yield _result(opened, sql, report.where, notes=_notes(rec, facts, sql))
+            yield _result(opened, sql, report.where, notes=_notes(rec, facts, sql, opened))
             return
         selection = resolve(filters, rec.manifest, facts)
         # The facts are those of all that was chosen: rows are the same, whatever is read of the others.
@@ -90,7 +91,7 @@ def result_of(
             _up_to(report, last, kept, selection),
             report.where,
             lambda: _one(opened, counted, report.where) or 0,
-            _notes(rec, facts, sql),
+            _notes(rec, facts, sql, opened),
         )
 
 
@@ -146,7 +147,7 @@ def queries(rec: Recording) -> Iterator[Callable[[str], Result]]:
         def ask(sql: str) -> Result:
             plain = sql.strip().rstrip(";").rstrip()
             sql = compose(plain, facts, Everything())
-            return _result(opened, sql, "SQL", notes=_notes(rec, facts, sql))
+            return _result(opened, sql, "SQL", notes=_notes(rec, facts, sql, opened))
 
         yield ask
 
@@ -213,9 +214,18 @@ def what_lacks(rec: Recording) -> tuple[Mapping[str, int], tuple[str, ...]]:
     return rows, _sentences(rec, wrong, tables())
 
 
-def _notes(rec: Recording, facts: RecordedFacts, sql: str) -> tuple[str, ...]:
-    """What is to be known of rows: what the recording does not hold though it says so, and what was lost of the tables that `sql` reads."""
-    return _sentences(rec, facts.mismatches, tables_in(sql))
+def _notes(rec: Recording, facts: RecordedFacts, sql: str, opened: OpenTables) -> tuple[str, ...]:
+    """What is to be known of rows: what the recording does not hold though it says so, what was lost of the tables that `sql` reads, and which functions have no names."""
+    reads = tables_in(sql)
+    said = _sentences(rec, facts.mismatches, reads)
+    if not {"modules", "user_stacks"} <= set(reads):
+        return said
+    opened.need(("modules", "user_stacks"))
+    if any(row[0] for row in opened.connection.execute(NAMED_BY_A_MAP).fetchall()):
+        return said
+    paths = opened.connection.execute("SELECT DISTINCT path FROM modules").fetchall()
+    found = {interpreter((row[0] or "").rpartition("/")[2]) for row in paths}
+    return *said, *sorted(one.without_names for one in found if one)
 
 
 def _sentences(

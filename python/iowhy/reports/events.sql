@@ -2,6 +2,7 @@
 -- question: What did the threads do, in order? (--pid takes a thread's id too)
 -- stands in for: trcrpt, truss -D, strace -f -r
 -- in order of: command_events.ts_ns
+-- about: at_s tid event name dur_ns path bytes
 -- column at_s: begin, after the start of the recording, s
 -- column tid: thread; of a request, the one that submitted it, id
 -- column event: call, wait or request, text

@@ -2,6 +2,7 @@
 -- question: Who took pages of its files out of the page cache, and for want of memory or not?
 -- stands in for: mm_vmscan and mm_filemap_delete_from_page_cache probes
 -- filters: none
+-- about: comm tgid how bytes share
 -- column comm: process, text
 -- column tgid: process, id
 -- column own: it is the command's, bool

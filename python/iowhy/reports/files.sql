@@ -1,6 +1,7 @@
 -- title: Files
 -- question: Which files cost what, at each layer: asked, cached, written, requested, seeks?
 -- stands in for: filemon, filetop, fileslower
+-- about: path time_ns request_ns requests request_bytes
 -- column path: path when first seen; what came and went under one path is one row, text
 -- column calls: system calls on it, count
 -- column time_ns: their durations, ns

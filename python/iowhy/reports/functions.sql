@@ -1,6 +1,7 @@
--- title: Functions
+-- title: Functions, by sampled stacks
 -- question: Which functions take the time themselves, and with what they call, by class of the time budget?
 -- stands in for: perf report, gprof
+-- about: function total_ns self_ns class share_of_class
 -- column function: function; what has no name is its module and the address in it; also `not sampled`, and `stack not read`, text
 -- column module: file or memory that it is in, text
 -- column class: class of the time budget, text

@@ -2,6 +2,7 @@
 -- question: Which limits of the command's control groups held for which device, and how near did it come to them?
 -- stands in for: cat io.max, cat blkio.throttle.*
 -- of the whole run: a limit is the tightest that was in force
+-- about: device read_limit_bytes_per_s read_bytes_per_s write_limit_bytes_per_s written_bytes_per_s
 -- column device: block device; its number where its name is not known, text
 -- column read_limit_bytes_per_s: limit on reads; NULL without one, bytes/s
 -- column read_bytes_per_s: what the command read there, over the whole run, bytes/s

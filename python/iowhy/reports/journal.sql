@@ -2,6 +2,7 @@
 -- question: How often did the journal commit, how long did it take, and what did it carry?
 -- stands in for: /proc/fs/jbd2/*/info, jbd2 probes
 -- filters: since until
+-- about: filesystem commits mean_ns max_ns busy_share
 -- column filesystem: mount point of the filesystem, text
 -- column kind: jbd2 or xfs-log-force, text
 -- column commits: commits, or log forces, count

@@ -2,6 +2,7 @@
 -- question: What did the kernel do on a CPU for the command?
 -- stands in for: perf top, mpstat
 -- filters: since until pid container
+-- about: kind thread_ns share_of_kernel_time elapsed_ns
 -- column kind: calls on files, other calls, freeing memory, page faults and interrupts; NULL if not distinguished, text
 -- column thread_ns: time of all threads, ns
 -- column share_of_kernel_time: of their time in the kernel on a CPU, share

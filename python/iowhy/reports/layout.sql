@@ -3,6 +3,7 @@
 -- stands in for: fileplace, filefrag
 -- filters: pid container file
 -- of the whole run: files are mapped before and after the command, not while it runs
+-- about: path phase extents sequentiality median_extent_bytes bytes
 -- column path: path when first seen, text
 -- column phase: before or after the command, text
 -- column extents: contiguous runs, as filefrag counts them (a hole does not break a run), count

@@ -2,6 +2,7 @@
 -- question: Which summary numbers did the tools print that no other table holds?
 -- stands in for: curt, filemon, fileplace, iozone, fio, latencytop and the like, side by side
 -- filters: since until
+-- about: subject metric value tool
 -- column tool: tool that printed it, text
 -- column subject: what it is of: a file, a call, a device, a job, text
 -- column metric: what was measured, with its unit, text

@@ -1,6 +1,7 @@
 -- title: Processes
 -- question: Which processes wait, for what, and which ones load the devices and the page cache?
 -- stands in for: iotop, pidstat -d, biotop
+-- about: comm tgid waited_ns mostly request_ns cpu_ns
 -- column comm: name of its first thread, text
 -- column tgid: process, id
 -- column container: container or service that it was in, text

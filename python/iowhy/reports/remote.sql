@@ -1,6 +1,7 @@
 -- title: Operations of NFS
 -- question: What did NFS mounts ask of their servers, and how long did the answers take?
 -- stands in for: nfsiostat, mountstats
+-- about: mount op operations mean_rtt_ns mean_execute_ns transmissions timeouts
 -- column mount: mount point, text
 -- column op: READ, WRITE, GETATTR, …, text
 -- column operations: operations that ended, count

@@ -9,9 +9,11 @@ The header is the run of `--` lines at the top:
     -- in order of: command_events.ts_ns
     -- of the whole run: files are mapped before and after it
     -- histogram: requests from low_ns to high_ns by device op
+    -- about: name calls
     -- column calls: calls that began, count
 
-`title` and `question` are needed; without `filters` all but `device` apply. `in order of` names a relation and
+`title` and `question` are needed; without `filters` all but `device` apply. `about` names the columns that come first, and
+are shown however narrow the terminal is. `in order of` names a relation and
 its time in ns: the report has one row for each of its rows, in this order, so that the first rows are found without
 the others. `of the whole run` says why its rows cannot be those of a stretch of time. How a terminal draws the rows (`histogram`, `heat map`, `small plots`) is in `iowhy.reports.drawing`. Other
 comment lines are notes for the reader. Reports of this package and of a user (`~/.config/iowhy/reports/NAME.sql`) are the same
@@ -49,6 +51,7 @@ _FIELDS = (
     "filters",
     "in order of",
     "of the whole run",
+    "about",
     *drawing.FIELDS,
 )
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*\Z")
@@ -69,6 +72,7 @@ class Report(Struct, frozen=True):
     in_order_of: tuple[str, str] | None = None
     drawing: Drawing = Drawing()
     of_whole_run: str = ""
+    about: tuple[str, ...] = ()
 
     def unit(self, column: str) -> str | None:
         """The unit of a result column, None when the header does not say."""
@@ -98,6 +102,7 @@ def parse(name: str, text: str, where: str) -> Report:
         in_order_of=_relation_and_column(fields.get("in order of"), where),
         drawing=drawing.parse(fields, headed.columns, where),
         of_whole_run=fields.get("of the whole run", ""),
+        about=tuple(fields.get("about", "").split()),
     )
 
 

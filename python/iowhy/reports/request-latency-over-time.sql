@@ -3,6 +3,7 @@
 -- stands in for: heat maps of biosnoop's or blktrace's lines
 -- heat map: requests from low_ns to high_ns over at_s by device op whose
 -- filters: since until pid container file device
+-- about: at_s device op low_ns high_ns requests
 -- column at_s: begin of the cell, after the start of the recording, s
 -- column span_s: its length, s
 -- column device: block device, text

@@ -3,6 +3,7 @@
 -- stands in for: biolatency, btt's D2C and Q2C
 -- histogram: requests from low_ns to high_ns by device op whose
 -- filters: since until pid container file device
+-- about: device op whose low_ns high_ns requests share
 -- column device: block device, text
 -- column op: read, write, flush, discard or other, text
 -- column whose: command, shared (journal, metadata, flush) or others, text

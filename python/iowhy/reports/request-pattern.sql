@@ -1,6 +1,7 @@
 -- title: Where requests go
 -- question: Are the requests of each device sequential, and how far does it jump?
 -- stands in for: seekwatcher, btt, submit_bio probes
+-- about: device op whose requests mean_bytes seek_share p50_seek_bytes
 -- column device: block device, text
 -- column op: read or write, text
 -- column whose: command, shared (journal, metadata) or others, text

@@ -3,6 +3,7 @@
 -- stands in for: bitesize, iosnoop's size column
 -- histogram: requests from low_bytes to high_bytes by device op whose
 -- filters: since until pid container file device
+-- about: device op whose low_bytes high_bytes requests share
 -- column device: block device, text
 -- column op: read, write, discard or other, text
 -- column whose: command, shared (journal, metadata, flush) or others, text

@@ -2,6 +2,7 @@
 -- question: Which processes wait, for what and how long, and who else loads what they wait for most?
 -- stands in for: atop, iotop next to iostat
 -- filters: since until
+-- about: comm tgid waited_ns mostly resource other_container other_comm other_share
 -- column comm: name of the process that waits, text
 -- column tgid: process, id
 -- column container: container or service that it is in, text

@@ -1,6 +1,7 @@
 -- title: Synchronous writing
 -- question: Where did each fsync-like call's time go: own data, journal, flush, others, CPU?
 -- stands in for: ext4slower, latencytop
+-- about: name calls total_ns own_data_ns journal_ns flush_ns others_ns
 -- column name: call; writes that are to be durable are O_SYNC ones, text
 -- column calls: calls, count
 -- column total_ns: their durations, ns

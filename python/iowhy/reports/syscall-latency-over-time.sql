@@ -2,6 +2,7 @@
 -- question: When did calls of one name take how long, from entry to exit?
 -- stands in for: heat maps of strace -T's lines
 -- heat map: calls from low_ns to high_ns over at_s by name
+-- about: at_s name low_ns high_ns calls
 -- column at_s: begin of the cell, after the start of the recording, s
 -- column span_s: its length, s
 -- column name: system call, text

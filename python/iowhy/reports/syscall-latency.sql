@@ -2,6 +2,7 @@
 -- question: How long do the calls of one name take, from entry to exit?
 -- stands in for: ext4dist, xfsdist, funclatency, vfsstat
 -- histogram: calls from low_ns to high_ns by name
+-- about: name low_ns high_ns calls share total_ns
 -- column name: system call, text
 -- column low_ns: shortest duration of the bucket, a power of two or one and a half of it, ns
 -- column high_ns: first duration above the bucket, ns

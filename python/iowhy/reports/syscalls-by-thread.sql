@@ -1,6 +1,7 @@
 -- title: System calls by thread
 -- question: Which thread made which calls, and what did they cost it?
 -- stands in for: curt's per-thread part, strace -c of each thread
+-- about: comm tid name calls total_ns share mean_ns
 -- column comm: name of the thread, text
 -- column tgid: process, id
 -- column tid: thread, id

@@ -1,6 +1,7 @@
 -- title: System calls
 -- question: Which calls were made, how long did they take, and how much of that was CPU?
 -- stands in for: curt, strace -c, truss -c
+-- about: name calls total_ns share mean_ns p99_ns errors
 -- column name: system call, text
 -- column calls: calls that began, count
 -- column errors: of these, returned an error, count

@@ -3,6 +3,7 @@
 -- stands in for: vmstat 1, free, mpstat
 -- small plots: user_share system_share iowait_share blocked dirty_bytes page_in_bytes_per_s page_out_bytes_per_s over at_s
 -- filters: since until
+-- about: at_s user_share system_share iowait_share blocked page_in_bytes_per_s page_out_bytes_per_s
 -- column at_s: begin of the interval, after the start of the recording, s
 -- column running: runnable threads, mean of the readings, number
 -- column blocked: threads in I/O wait, mean of the readings, number

@@ -1,6 +1,7 @@
 -- title: Threads
 -- question: What did each thread do with its time?
 -- stands in for: top -H, pidstat -t
+-- about: comm tid cpu_share runnable_ns blocked_ns sleeping_ns
 -- column comm: name of the thread, text
 -- column tgid: process, id
 -- column tid: thread, id

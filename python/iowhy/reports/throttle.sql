@@ -2,6 +2,7 @@
 -- question: Which threads did the dirty limits pause, and for how long?
 -- stands in for: balance_dirty_pages probes
 -- filters: since until pid container
+-- about: comm tid pauses waited_ns mean_pause_ns max_pause_ns
 -- column comm: name of the thread, text
 -- column tgid: process, id
 -- column tid: thread, id

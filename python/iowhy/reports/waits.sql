@@ -1,6 +1,7 @@
 -- title: Uninterruptible waits
 -- question: What did threads wait for inside the kernel, and in which call?
 -- stands in for: latencytop, off-CPU analysis
+-- about: reason syscall waits total_ns share mean_ns p99_ns
 -- column reason: class of the wait, from its kernel stack, text
 -- column syscall: call that the thread was in; NULL outside any, text
 -- column waits: number of waits, count

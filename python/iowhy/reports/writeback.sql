@@ -1,6 +1,7 @@
 -- title: Writeback
 -- question: Who wrote dirty pages back, over how many inodes, and how many pages at a time?
 -- stands in for: writeback_single_inode probes
+-- about: filesystem reason passes pages pages_per_pass small_share hop_share
 -- column filesystem: mount point of the filesystem, text
 -- column reason: background, periodic, sync, fsync (a caller's own) and others, text
 -- column passes: passes over one inode that wrote pages, count

@@ -11,6 +11,7 @@ from iowhy.views import verdict_tables
 from iowhy.views.limits import limits
 from iowhy.views.styled import Text
 from iowhy.views.terminal import paragraph
+from iowhy.whys import classes
 from iowhy.whys.finding import Finding
 from iowhy.whys.verdict import Verdict
 
@@ -26,7 +27,8 @@ def show(overview: Overview, out: "Console", *, every: bool, kept: bool = True) 
         _finding(out, number, found, finding, overview.tested.get(finding.cause))
     place = typed(overview.recording.path) if kept else ""
     verdict_tables.show_containers(out, overview.containers, place)
-    verdict_tables.show(out, overview.calls, overview.devices, overview.files, place)
+    sleeps = bool(found.findings) and classes.IDLE in found.findings[0].classes
+    verdict_tables.show(out, overview.calls, overview.devices, overview.files, place, sleeps=sleeps)
     _limits(out, overview)
     if not kept:
         return
@@ -57,10 +59,8 @@ def _finding(
     for text in finding.lowered_by:
         paragraph(out, f"Less certain because {text}.", "dim", 3)
     for at, fix in enumerate(finding.fixes):
-        saved = found.saved(fix)
-        said = f"{'or' if at else 'Fix'}: {fix.in_full}"
-        if saved:
-            said += f": {saved}" + (f" ({fix.condition})" if fix.condition else "")
+        page = f" ({fix.link})" if fix.link else ""
+        said = f"{'or' if at else 'Fix'}: {fix.do}{page}. {' '.join(filter(None, found.worth(finding, at)))}"
         paragraph(out, said, "green" if at else "bold green", 3)
     if proven is not None:
         paragraph(out, f"{proven.outcome} by an experiment: {proven.because}", "bold", 3)

@@ -1,9 +1,11 @@
 """A report's result on the terminal: as many columns as fit, numbers in readable units."""
 
 import math
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
 from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
@@ -11,12 +13,15 @@ from rich.text import Text
 from iowhy import units
 from iowhy.messages import printable
 from iowhy.relations.relation import Column
-from iowhy.views.terminal import Field, paragraph, rows, shorten
+from iowhy.views.terminal import UNKNOWN, Field, paragraph, rows, shorten
 
 if TYPE_CHECKING:  # slow to import, and not needed to draw
     from iowhy.reports.batches import Rows
 
-UNKNOWN = "–"
+#: What a text, or a path of functions, of a column that the report is about is cut to at most.
+LEAST, PATH_LEAST = 12, 30
+#: Between functions of a path: there it goes on in the next line, so that none is cut.
+CALLED_BY = " ← "
 TEXT_CELLS = 44  # a path may take this much, so that the numbers beside it stay in sight
 
 # Columns of the tables that are readings of the clock: as durations they would say nothing.
@@ -42,67 +47,138 @@ def heading(out: Console, title: str, question: str) -> None:
 
 
 def show(
-    console: Console, shown: "Rows", columns: Sequence[Column], rows_in_all: int, wide: bool
+    console: Console,
+    shown: "Rows",
+    columns: Sequence[Column],
+    rows_in_all: int,
+    wide: bool,
+    about: Sequence[str] = (),
 ) -> None:
     """Print rows, the first of `rows_in_all`; `wide`: every column, however long the lines.
 
-    Columns are taken from the left while they fit. Those that are unknown in every row are left
-    out. What was left out is said below the table.
+    Those that the report is `about` come first, and texts are cut to show them; of others those are shown that still fit.
+    Columns that are unknown, or the same in every row, are left out. What was left out is said below the table.
     """
     if rows_in_all == 0:
         console.print("  nothing recorded that this could show", style="dim")
         return
     known = {column.name: column for column in columns}
-    values = [list(column) for column in zip(*shown.values, strict=True)]
-    empty = [
-        name
-        for name, column in zip(shown.column_names, values, strict=True)
-        if all(value is None for value in column) and not wide
-    ]
-    picked: list[int] = []
-    left_out: list[str] = []
-    fields: list[Field] = []
-    used = 0
-    for at, name in enumerate(shown.column_names):
-        if name in empty:
-            continue
-        field = field_of(name, known.get(name), values[at])
-        width = max([cell_len(field.heading), *(cell_len(field.write(v)) for v in values[at])])
-        if field.left and not wide:
-            most = max(TEXT_CELLS, console.width // 3, cell_len(field.heading))
-            width = min(width, most)
-        if not wide and picked and (left_out or used + 2 + width > console.width):
-            left_out.append(name)
-            continue
-        used += 2 + width
-        picked.append(at)
-        fields.append(field)
-    body = zip(*(values[at] for at in picked), strict=True)
-    width = used if wide else console.width
-    for line in rows(fields, body, width).lines:
-        console.print(line, soft_wrap=True)
-    _below(console, rows_in_all - shown.num_rows, empty, left_out, values, picked)
-
-
-def _below(
-    console: Console,
-    more: int,
-    empty: list[str],
-    left_out: list[str],
-    values: list[list[object]],
-    picked: list[int],
-) -> None:
-    notes = []
-    if more:
-        notes.append(f"{more:,} more rows: --limit 0 shows all")
+    values = dict(zip(shown.column_names, map(list, zip(*shown.values, strict=True)), strict=True))
+    first = [name for name in about if name in values]
+    names = first + [name for name in values if name not in about]
+    fields = _apart(
+        {name: _field(name, known.get(name), values[name], name in first) for name in names}
+    )
+    if wide:
+        _print(console, [fields[name] for name in names], [values[name] for name in names], None)
+        return
+    empty = [name for name in names if all(value is None for value in values[name])]
+    equal = [name for name in names[1:] if name not in empty and _equal(values[name])]
+    worth = [name for name in names if name not in (*empty, *equal)] or names[:1]
+    picked = _picked(fields, values, worth, len([n for n in worth if n in first]), console.width)
+    _print(console, list(picked.values()), [values[name] for name in picked], console.width)
+    notes = _notes(
+        [
+            (fields[name].heading, fields[name].write(values[name][0]))
+            for name in equal
+            if values[name][0] != ""
+        ],
+        rows_in_all - shown.num_rows,
+    )
+    left_out = [name for name in worth if name not in picked]
     if left_out:
         notes.append(f"more columns (--wide, or --format csv): {', '.join(left_out)}")
     if empty:
         notes.append(f"unknown in this recording: {', '.join(empty)}")
-    if any(value is None for at in picked for value in values[at]):
+    if any(value is None for name in picked for value in values[name]):
         notes.append(f"{UNKNOWN} unknown, or does not apply")
     for note in notes:
         paragraph(console, note, "dim", 2)
+
+
+def _field(name: str, column: Column | None, values: list[object], about: bool) -> Field:
+    """As `field_of`; of a path of functions that a report is about none is cut."""
+    field = field_of(name, column, values)
+    if not about:
+        return field
+    path = any(CALLED_BY in str(value) for value in values)
+    return replace(field, breaks=CALLED_BY if path else "", least=PATH_LEAST if path else LEAST)
+
+
+def _apart(fields: dict[str, Field]) -> dict[str, Field]:
+    """Of a time and bytes of one name, each with its unit in its heading."""
+    headings = [field.heading for field in fields.values()]
+    ends = {"_ns": " time", "_bytes": " bytes", "_bytes_per_s": " bytes", "_pages": " pages"}
+    for name, field in fields.items():
+        if headings.count(field.heading) > 1:
+            unit = next((word for end, word in ends.items() if name.endswith(end)), "")
+            fields[name] = replace(field, heading=field.heading + unit)
+    return fields
+
+
+def _print(
+    console: Console, fields: list[Field], values: list[list[object]], width: int | None
+) -> None:
+    room = sys.maxsize if width is None else width
+    for line in rows(fields, zip(*values, strict=True), room).lines:
+        console.print(line, soft_wrap=True)
+
+
+def _equal(values: Sequence[object]) -> bool:
+    return len(values) > 1 and values[0] is not None and all(one == values[0] for one in values)
+
+
+def _picked(
+    fields: Mapping[str, Field],
+    values: Mapping[str, list[object]],
+    names: Sequence[str],
+    about: int,
+    room: int,
+) -> dict[str, Field]:
+    """Which columns are shown, the first `about` of them before all others, with headings in two lines where that takes less.
+
+    Texts of the first are cut for each other, and not for the others.
+    """
+    for narrow in (False, True):
+        picked: dict[str, Field] = {}
+        used = wanted = 0
+        for at, name in enumerate(names):
+            field = fields[name]
+            widest = max(cell_len(field.write(value)) for value in values[name])
+            wide = min(widest, max(TEXT_CELLS, room // 3)) if field.left else widest
+            least = min(widest, field.least) if field.left and at < about else wide
+            heading = _in_two_lines(field.heading, least) if narrow else field.heading
+            takes = max(map(cell_len, heading.split("\n")))
+            used += 2 + max(least, takes)
+            wanted += 2 + max(wide, takes)
+            if picked and (used if at < about else wanted) > room:
+                break
+            picked[name] = replace(field, heading=heading)
+        if len(picked) == len(names):
+            break
+    return picked
+
+
+def _in_two_lines(heading: str, width: int) -> str:
+    """A heading wider than the column below it, broken where that makes it narrowest."""
+    words = heading.split(" ")
+    if cell_len(heading) <= width or len(words) == 1:
+        return heading
+    ways = [(" ".join(words[:at]), " ".join(words[at:])) for at in range(1, len(words))]
+    return "\n".join(min(ways, key=lambda way: max(map(cell_len, way))))
+
+
+def _notes(equal: Sequence[tuple[str, str]], more: int) -> list[str]:
+    """How many rows are not shown, and what the columns say that are the same in all that are."""
+    notes = [f"{more:,} more rows: --limit 0 shows all"] if more else []
+    where = "in each of these rows" if more else "in every row"
+    zero = [heading for heading, value in equal if value.split(" ")[0] == "0"]
+    other = [f"{heading} {value}" for heading, value in equal if heading not in zero]
+    if other:
+        notes.append(f"{where}: {', '.join(other)}")
+    if zero:
+        notes.append(f"0 {where}: {', '.join(zero)}")
+    return notes
 
 
 def field_of(name: str, column: Column | None, values: list[object]) -> Field:
@@ -146,7 +222,8 @@ def _writer(unit: str, values: list[object]) -> Callable[[object], str]:
         if value is None:
             return UNKNOWN
         if unit in ("text", "bool"):
-            return shorten(printable(_plain(value)), 200)
+            text = printable(_plain(value))
+            return text if CALLED_BY in text else shorten(text, 200)
         if unit == "id":
             return str(value)
         number = _number(value)

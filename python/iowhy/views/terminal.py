@@ -4,7 +4,7 @@ import os
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, TextIO, cast
@@ -21,7 +21,8 @@ WIDTH = 100  # of sentences, and of a pipe that does not say how wide it is
 WIDEST = 200  # of a table: beyond that the eye loses the line
 NARROWEST = 60  # a pipe is never narrower: the tables need it
 LABEL = 9  # cells of what stands before a labelled text
-TEXT_LEAST = 12  # cells of a text that still tell something
+UNKNOWN = "–"
+TEXT_LEAST = 16  # cells of a text that still tell something
 
 
 _COMMAND = re.compile(r"`[^`]+`")
@@ -71,13 +72,16 @@ def _rich(stream: TextIO, width: int) -> "Console":
 class Field(Struct, frozen=True):
     """A column of a printed table: heading, how a value is written, whether it is text.
 
-    An `extra` one is shown on a wide terminal that has room for it, and not missed elsewhere.
+    An `extra` one is shown on a wide terminal that has room for it, and not missed elsewhere. A heading may have several
+    lines. A text is cut to `least` cells at most; one that has `breaks` goes on in a further line before one of these instead.
     """
 
     heading: str
     write: Callable[[object], str]
     left: bool = False
     extra: bool = False
+    breaks: str = ""
+    least: int = TEXT_LEAST
 
 
 class Laid(Struct, frozen=True):
@@ -99,41 +103,66 @@ def shorten(text: str, width: int) -> str:
 def rows(
     fields: Sequence[Field], values: Iterable[Sequence[object]], width: int, indent: int = 2
 ) -> Laid:
-    """A table as lines: numbers to the right, the last text column takes what is left."""
+    """A table as lines: numbers to the right; texts are cut, the widest first, before a column goes."""
     written = [
         [printable(field.write(value)) for field, value in zip(fields, row, strict=True)]
         for row in values
     ]
     widths = [
-        max([cell_len(field.heading), *(cell_len(row[at]) for row in written)])
+        max(map(cell_len, [*field.heading.split("\n"), *(row[at] for row in written)]))
         for at, field in enumerate(fields)
     ]
     texts = [at for at, field in enumerate(fields) if field.left]
-    shown = _fitting(fields, widths, texts, width - indent)
+    # What nothing is known of goes, but for what the rows are called by.
+    empty = {
+        at for at in range(1, len(fields)) if written and all(row[at] == UNKNOWN for row in written)
+    }
+    shown = _fitting(fields, widths, texts, width - indent, empty)
     over = indent + sum(widths[at] for at in shown) + 2 * (len(shown) - 1) - width
-    if over > 0 and texts:
-        widest = max((at for at in texts if at in shown), key=lambda at: widths[at])
-        widths[widest] = max(TEXT_LEAST, widths[widest] - over)
+    cut = {at for at in texts if at in shown and widths[at] > fields[at].least}
+    while over > 0 and cut:
+        widest = max(cut, key=lambda at: (widths[at], at))
+        widths[widest] -= 1
+        over -= 1
+        cut = {at for at in cut if widths[at] > fields[at].least}
     kept, wide = [fields[at] for at in shown], [widths[at] for at in shown]
-    lines = [_line([f.heading for f in kept], kept, wide, indent, "dim")]
-    lines += [_line([row[at] for at in shown], kept, wide, indent, "") for row in written]
-    left_out = (f.heading for at, f in enumerate(fields) if at not in shown and not f.extra)
+    headings = [field.heading.split("\n") for field in kept]
+    most = max(map(len, headings))
+    lines = [
+        _line([([""] * most + one)[at - most] for one in headings], kept, wide, indent, "dim")
+        for at in range(most)
+    ]
+    for row in written:
+        cells = [_broken(row[at], fields[at], widths[at]) for at in shown]
+        lines += [
+            _line([one[at] if at < len(one) else "" for one in cells], kept, wide, indent, "")
+            for at in range(max(map(len, cells)))
+        ]
+    left_out = (
+        f.heading
+        for at, f in enumerate(fields)
+        if at not in shown and at not in empty and not f.extra
+    )
     return Laid(lines, tuple(left_out))
 
 
 def _fitting(
-    fields: Sequence[Field], widths: Sequence[int], texts: Sequence[int], room: int
+    fields: Sequence[Field],
+    widths: Sequence[int],
+    texts: Sequence[int],
+    room: int,
+    empty: Collection[int] = (),
 ) -> list[int]:
     """Which columns are shown: all that fit from the left, for the first ones matter most; then extra ones.
 
     A text may be cut for the columns that belong to the table, and not for extra ones.
     """
-    shown = [at for at, field in enumerate(fields) if not field.extra]
-    while len(shown) > 1 and _least(widths, shown, texts) > room:
+    shown = [at for at, field in enumerate(fields) if not field.extra and at not in empty]
+    while len(shown) > 1 and _least(fields, widths, shown, texts) > room:
         shown.pop()
     used = sum(widths[at] for at in shown) + 2 * (len(shown) - 1)
     for at, field in enumerate(fields):
-        if field.extra and room > WIDTH and used + 2 + widths[at] <= room:
+        if field.extra and at not in empty and room > WIDTH and used + 2 + widths[at] <= room:
             shown.append(at)
             used += 2 + widths[at]
     return shown
@@ -151,10 +180,26 @@ def print_rows(
         paragraph(out, f"not shown, for lack of room: {', '.join(laid.left_out)}{where}", "dim", 2)
 
 
-def _least(widths: Sequence[int], shown: Sequence[int], texts: Sequence[int]) -> int:
-    """The width that columns need when the widest text is cut as far as it may be."""
-    cut = [widths[at] - TEXT_LEAST for at in texts if at in shown]
-    return sum(widths[at] for at in shown) + 2 * (len(shown) - 1) - max([0, *cut])
+def _least(
+    fields: Sequence[Field], widths: Sequence[int], shown: Sequence[int], texts: Sequence[int]
+) -> int:
+    """The width that columns need when texts are cut as far as they may be."""
+    cut = sum(max(0, widths[at] - fields[at].least) for at in texts if at in shown)
+    return sum(widths[at] for at in shown) + 2 * (len(shown) - 1) - cut
+
+
+def _broken(text: str, field: Field, width: int) -> list[str]:
+    """A cell in as many lines as it takes."""
+    if not field.breaks or cell_len(text) <= width:
+        return [text]
+    lines = [""]
+    for part in text.split(field.breaks):
+        more = f"{lines[-1]}{field.breaks}{part}" if lines[-1] else part
+        if cell_len(more) <= width or not lines[-1]:
+            lines[-1] = more
+        else:
+            lines.append(f"{field.breaks.lstrip()}{part}")
+    return lines
 
 
 def _line(

@@ -23,6 +23,8 @@ if TYPE_CHECKING:  # slow to import
 
 #: What a screen holds at most, at 80 columns.
 LINES, WORDS = 25, 180
+#: The answer with the first fix and its risk: what the fix takes gives way to that.
+ANSWER = 7
 #: Facts below the answer and fixes: as many of them as fit, the first ones best.
 _AMOUNTS = ((3, 2), (2, 2), (1, 2), (1, 1), (0, 1))
 #: Other findings that have a line each.
@@ -79,9 +81,12 @@ def show(
     below: Callable[["Console"], None] | None = None,
 ) -> None:
     """Draw the one screen, with as many facts and fixes as fit; `below` draws what else belongs on it."""
+    conditions = True
     for facts, fixes in _AMOUNTS:
-        sheet = _Sheet(out)
-        _draw(overview, cast("Console", sheet), facts, fixes, kept)
+        sheet = _sheet(overview, out, facts, fixes, conditions, kept)
+        if conditions and sheet.answered > ANSWER:
+            conditions = False
+            sheet = _sheet(overview, out, facts, fixes, conditions, kept)
         if below is not None:
             below(cast("Console", sheet))
         words = sum(len(line.plain.split()) for line in sheet.lines)
@@ -89,6 +94,14 @@ def show(
             break
     for line in sheet.lines:
         out.print(line, soft_wrap=True)
+
+
+def _sheet(
+    overview: Overview, out: "Console", facts: int, fixes: int, conditions: bool, kept: bool
+) -> "_Sheet":
+    sheet = _Sheet(out)
+    _draw(overview, cast("Console", sheet), facts, fixes, conditions, kept)
+    return sheet
 
 
 class _Sheet:
@@ -102,17 +115,30 @@ class _Sheet:
         """One more line."""
         self.lines.append(Text() if line is None else line)
 
+    @property
+    def answered(self) -> int:
+        """Lines down to the end of the first fix; 0 where there is none."""
+        texts = [line.plain for line in self.lines]
+        first = next((at for at, text in enumerate(texts) if text.startswith("Fix")), None)
+        if first is None:
+            return 0
+        return next(
+            (at for at in range(first + 1, len(texts)) if not texts[at].startswith(" ")), len(texts)
+        )
 
-def _draw(overview: Overview, out: "Console", facts: int, fixes: int, kept: bool) -> None:
+
+def _draw(
+    overview: Overview, out: "Console", facts: int, fixes: int, conditions: bool, kept: bool
+) -> None:
     found = overview.verdict
     first = found.findings[0] if found.findings else None
     _headline(out, found, first)
     for sentence in went_wrong(overview):
         paragraph(out, sentence, "yellow")
     if first is not None and not found.too_short:
-        verdict_tables.show_machine(out, overview.suffering)
         if not first.healthy:
-            _fixes(out, found, first, fixes)
+            _fixes(out, found, first, fixes, conditions)
+        verdict_tables.show_machine(out, overview.suffering)
         _facts(out, first, facts)
         _sure(out, overview, first)
     budget_bar.show(out, overview)
@@ -138,21 +164,17 @@ def _headline(out: "Console", found: Verdict, first: Finding | None) -> None:
         out.print(Text(label.rjust(width), "dim"), soft_wrap=True)
 
 
-def _fixes(out: "Console", found: Verdict, first: Finding, most: int) -> None:
+def _fixes(out: "Console", found: Verdict, first: Finding, most: int, conditions: bool) -> None:
     """What to do, what that saves at best and risks."""
     out.print()
     for number, fix in enumerate(first.fixes[:most]):
         labelled(out, "or" if number else "Fix", fix.do, "green" if number else "bold green")
-        same = number and fix.gain == first.fixes[0].gain
-        saved = "" if same else found.saved(fix)
-        condition = f" ({fix.condition.partition(';')[0]})" if saved and fix.condition else ""
-        risk = f"Risk: {fix.risk or 'none'}." if saved or fix.risk else ""
-        labelled(
-            out, "", " ".join(one for one in (f"{saved}{condition}." if saved else "", risk) if one)
-        )
+        worth = found.worth(first, number, brief=True, conditions=conditions)
+        labelled(out, "", " ".join(filter(None, worth)))
         if first.gain_with and not number:
             also = " and ".join(
-                f"{cause} ({units.percent(share)})" for cause, share in first.gain_with
+                f"{cause} ({units.percent(share)} of {first.share_of})"
+                for cause, share in first.gain_with
             )
             labelled(out, "", f"It also ends {also}.")
 
@@ -191,7 +213,8 @@ def _others(out: "Console", overview: Overview, kept: bool) -> None:
     large = [one for one in others if one.gain >= WORTH_A_LINE][:OTHERS]
     for number, one in enumerate(large):
         said = (
-            f"{one.cause} ({units.percent(one.share)}): could save up to {units.percent(one.gain)}"
+            f"{one.cause}: {units.percent(one.share)} of {one.share_of}"
+            f", could save up to {units.percent(one.gain)}"
         )
         labelled(out, "" if number else "Also", said)
     if len(others) > len(large):

@@ -8,6 +8,7 @@ from iowhy.commands.overview import Row
 from iowhy.views.cells import number_or_none
 from iowhy.views.styled import Text
 from iowhy.views.terminal import Field, print_rows
+from iowhy.whys import classes
 
 if TYPE_CHECKING:  # slow to import
     from rich.console import Console
@@ -23,9 +24,14 @@ def show(
     devices: Sequence[Row],
     files: Sequence[Row],
     place: str = "",
+    *,
+    sleeps: bool = False,
 ) -> None:
-    """The heaviest of each; a table without rows is left out. `place` is the recording, as it is typed."""
-    show_calls(out, calls, place)
+    """The heaviest of each; a table without rows is left out. `place` is the recording, as it is typed.
+
+    `sleeps`: calls are listed, too, that only sleep for others.
+    """
+    show_calls(out, calls, place, sleeps=sleeps)
     show_devices(out, devices, place)
     show_files(out, files, place)
 
@@ -49,17 +55,22 @@ def show_containers(out: "Console", containers: Sequence[Row], place: str = "") 
     _table(out, "Containers and services", "", about, list(_CONTAINERS.values()), values)
 
 
-def show_calls(out: "Console", report: Sequence[Row], place: str = "") -> None:
+def show_calls(
+    out: "Console", report: Sequence[Row], place: str = "", *, sleeps: bool = False
+) -> None:
     """The calls that took most time."""
+    made = [row for row in report if row["total_ns"]]
+    kept = [row for row in made if sleeps or row["name"] not in classes.IDLE_CALLS]
     found = sorted(
-        (row for row in report if row["total_ns"]),
+        kept,
         key=lambda row: -(number_or_none(row["total_ns"]) or 0),
     )
     values = [[row.get(key) for key in _CALLS] for row in found[:SHOWN]]
     _table(
         out,
         "Calls",
-        "by time, summed over threads",
+        "by time, summed over threads"
+        + ("; without those that only sleep for others" if len(kept) < len(made) else ""),
         ("syscalls", place),
         list(_CALLS.values()),
         values,
@@ -80,15 +91,17 @@ def show_devices(out: "Console", report: Sequence[Row], place: str = "") -> None
 def show_files(out: "Console", report: Sequence[Row], place: str = "") -> None:
     """The files whose calls or requests took most time."""
     # Files whose pages were only looked at have neither calls nor requests; the report has them.
-    used = [row for row in report if row.get("path") or row.get("time_ns") or row.get("requests")]
+    used = [
+        row for row in report if row.get("pattern") or row.get("time_ns") or row.get("requests")
+    ]
     values = [[row.get(key) for key in _FILES] for row in used[:SHOWN]]
     for value, row in zip(values, used, strict=False):
-        value[0] = value[0] or f"{units.inode(number_or_none(row.get('ino')))}, name unknown"
-        # In a narrow line the name tells more; what is below /proc goes with its process.
-        gone = row.get("deleted") and not str(value[0]).startswith("/proc/")
+        value[0] = value[0] or "name unknown"
+        # In a narrow line the name says more; what is below /proc goes with its process.
+        gone = row.get("deleted") == row.get("files") and not str(value[0]).startswith("/proc/")
         if gone and out.width >= ROOMY:
             value[0] = f"{value[0]} (deleted)"
-    _table(out, "Files", "", ("files", place), list(_FILES.values()), values)
+    _table(out, "Files", "", ("file-patterns", place), list(_FILES.values()), values)
 
 
 def _table(
@@ -208,15 +221,14 @@ _CONTAINERS = {
     "evicted_pages": Field("evicted", _count, extra=True),
 }
 _FILES = {
-    "path": Field("file", str, left=True),
+    "pattern": Field("file", str, left=True),
+    "files": Field("files", _count),
     "time_ns": Field("call time", _time),
-    "asked_bytes": Field("asked", _size),
     "requests": Field("requests", _count),
     "request_bytes": Field("moved", _size),
     "jump_share": Field("jumps", _share),
     "extents_after": Field("extents", _count),
     "calls": Field("calls", _count, extra=True),
     "sync_ns": Field("in sync", _time, extra=True),
-    "mean_request_bytes": Field("mean request", _size, extra=True),
-    "size_bytes": Field("size", _size, extra=True),
+    "request_ns": Field("in requests", _time, extra=True),
 }

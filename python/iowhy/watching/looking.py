@@ -16,10 +16,12 @@ if (
 ):  # what reads recordings is slow to import, and the first frame does not wait for it
     from iowhy.reports.engine import Row
     from iowhy.watching.moment import Moment
-    from iowhy.whys.finding import Finding
+    from iowhy.whys.verdict import Verdict
 
 #: Of one CPU, what looking at what grows takes at most, and judging it besides: the recording is of this machine.
 LOOK_SHARE, JUDGE_SHARE = 0.2, 0.05
+#: Of a finding, how many fixes are listed.
+FIXES = 4
 
 
 class Looked(Struct, frozen=True):
@@ -39,7 +41,7 @@ class Looking:
         self._next_s = 0.0
         self._judge_s = 0.0
         self._judged: tuple[int, bool] | None = None
-        self._findings: Sequence[Finding] = ()
+        self._verdict: Verdict | None = None
 
     def due(self, now_s: float) -> bool:
         """Whether a recording that grew may be looked at again."""
@@ -75,7 +77,7 @@ class Looking:
         from iowhy.whys.verdict import judge
 
         began = time.process_time()
-        self._findings = judge(moment.of.recording).findings
+        self._verdict = judge(moment.of.recording)
         self._judge_s = time.monotonic() + (time.process_time() - began) / JUDGE_SHARE
         self._judged = _as_judged(moment)
         return [
@@ -86,23 +88,30 @@ class Looking:
                 "time_share": one.share,
                 "title": one.title,
             }
-            for one in self._findings
+            for one in self._verdict.findings
         ]
 
     def finding_lines(self, row: "Row") -> list[tuple[str, str]]:
-        """A finding in full, as lines with their styles."""
-        found = next((one for one in self._findings if one.cause == row.get("cause")), None)
-        if found is None:
+        """A finding as lines with their styles: the answer, the fixes, what it rests on."""
+        verdict = self._verdict
+        findings = () if verdict is None else verdict.findings
+        found = next((one for one in findings if one.cause == row.get("cause")), None)
+        if verdict is None or found is None:
             return []
-        lines = [(f"{found.title} ({found.cause})", "bold")]
-        lines += [(f"→ {link.statement}", "") for link in found.chain]
-        if not found.healthy:
-            said = f"could save up to {percent(found.gain)}: {found.gain_condition}"
-            lines.append((said, "green"))
-        lines += [(f"but {text}", "yellow") for text in found.against]
-        lines += [(f"less certain because {text}", "dim") for text in found.lowered_by]
-        lines += [(f"Fix: {text}", "bold green") for text in found.remedies[:1]]
-        lines += [(f"or: {text}", "green") for text in found.remedies[1:4]]
+        leads = found is findings[0]
+        said = f"{found.title}: {percent(found.share)} of {found.share_of}"
+        lines = [(f"{verdict.headline if leads else said} ({found.cause})", "bold"), ("", "")]
+        for number, fix in enumerate(found.fixes[:FIXES]):
+            lines.append(
+                (f"{'or' if number else 'Fix'}: {fix.do}", "green" if number else "bold green")
+            )
+            lines.append(
+                ("  " + " ".join(filter(None, verdict.worth(found, number, brief=True))), "")
+            )
+        lines += [("", ""), *((f"→ {link.statement}", "") for link in found.chain)]
+        lines += [(f"But {text}.", "yellow") for text in found.against]
+        lines.append((f"{percent(found.confidence)} sure.", "dim"))
+        lines += [(f"Less certain because {text}.", "dim") for text in found.lowered_by]
         return lines
 
 

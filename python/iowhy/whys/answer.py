@@ -61,7 +61,10 @@ def headline(
     if findings and findings[0].healthy:
         took = facts.shares_of_ns
         known = took is not None and not facts.run.pasted
-        long = f"{facts.run.who} took {duration(took)}, " if known else ""
+        if known and facts.budget.basis == "machine":
+            long = f"{facts.run.who} was watched for {duration(took)}, "
+        else:
+            long = f"{facts.run.who} took {duration(took)}, " if known else ""
         return f"Nothing to fix in I/O: {long}{findings[0].summary}."
     if not budget.known and not findings:
         return (
@@ -131,6 +134,8 @@ def capital_subject(text: str) -> str:
 def _spent(facts: Facts, share: float, of: str) -> str:
     """`sqlite3 spent 69 % of its time (0.97 of 1.4 s)`."""
     whole = facts.shares_of_ns
+    if facts.budget.basis == "machine" and not facts.run.pasted:
+        return f"The machine spent {percent(share)} of the time"
     if facts.budget.basis != "threads" or facts.run.pasted or whole is None:
         return f"{percent(share)} of {THE_PART if of == THE_PART else 'the time'} went into"
     within = (

@@ -27,6 +27,13 @@ READ_ONCE = Remedy(
     "Read all of it once before it is needed (`vmtouch -t` of its directory)",
     risk="it takes that much memory from others",
 )
+_SINCE_LAST = "a crash loses what was written since the last sync"
+#: One sync for many changes, in a database or in a program's own file.
+SYNC_ONCE = Remedy(
+    "Sync once for many changes: one transaction (`BEGIN; … COMMIT;`), or one fsync for many writes",
+    risk=_SINCE_LAST,
+    for_authors=True,
+)
 _SINCE = "a crash loses what was written since the last fsync"
 #: Disks of virtio, which all say that they rotate, whatever is behind them.
 SAYS_SO_ALWAYS = re.compile(r"vd[a-z]+")
@@ -264,7 +271,7 @@ def stop_others(facts: Facts) -> Remedy:
     return Remedy(
         "Move the other work off this machine, its clients too if they run here"
         if serves
-        else "Stop the other work on this machine, or move it",
+        else "Stop the other work on this machine",
         risk="that work is delayed",
     )
 
@@ -272,7 +279,7 @@ def stop_others(facts: Facts) -> Remedy:
 def let_run_on_all(facts: Facts) -> Remedy:
     """If threads are bound to a CPU: a command by how it was started, what runs by what the kernel says of it."""
     return Remedy(
-        f"Let its threads run on all CPUs: {_binds(facts)}; see cpuset.cpus of its group and CPUAffinity= of its service too",
+        f"Let its threads run on all CPUs: {_binds(facts)} (also cpuset.cpus, CPUAffinity=)",
         risk="it may take CPUs that others were promised",
     )
 
@@ -287,5 +294,5 @@ def _binds(facts: Facts) -> str:
     return (
         f"`taskset -acp {pids[0]}` shows the allowed ones"
         if pids
-        else "look for taskset or sched_setaffinity in how it is started"
+        else "start it without taskset or sched_setaffinity"
     )

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from iowhy.recordings.sql_text import text_literal
 from iowhy.relations import Relations
+from iowhy.relations.interpreters import NAMED_BY_A_MAP, interpreter
 from iowhy.sentences import worded
 from iowhy.whys import classes
 from iowhy.whys.chain import link
@@ -42,20 +43,6 @@ _LIBRARIES = re.compile(
 _LIBRARY_FILES = re.compile(r".*/include/c\+\+/.+|/rustc/.+")
 #: What of Rust's library calls a program's main; it is called by one in C itself.
 _RUNTIME = re.compile(r"std::rt::.+")
-#: What an interpreter is known by, and how it says which functions its code is of; that it cannot, where there is no way.
-_INTERPRETERS = (
-    (re.compile(r"python3(\.\d+)?|libpython3.*"), "Python", "run `python3 -X perf`, CPython 3.12 or later"),
-    (re.compile(r"node(js)?|libnode.*"), "JavaScript", "run `node --perf-basic-prof`"),
-    (
-        re.compile(r"libjvm\.so"),
-        "Java",
-        "run `java -XX:+PreserveFramePointer -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit`, JDK 17 or later (compiled functions only)",
-    ),
-    (re.compile(r"ruby(\d.*)?|libruby.*"), "Ruby", "run `ruby --yjit-perf`, Ruby 3.3 or later"),
-    (re.compile(r"libcoreclr\.so"), ".NET", "set DOTNET_PerfMapEnabled=1, .NET 8 or later"),
-    (re.compile(r"perl[\d.]*|libperl\.so.*"), "Perl", "perl cannot write them"),
-    (re.compile(r"php(-fpm|-cgi)?[\d.]*|libphp[\d.]*\.so.*"), "PHP", "php cannot write them"),
-)  # fmt: skip
 
 
 class Path(Struct, frozen=True):
@@ -243,32 +230,12 @@ def _of_script(frames: tuple[CodeFrame, ...]) -> tuple[CodeFrame, ...]:
     scripts = any(frame.module is None and frame.function is not None for frame in frames)
     if not scripts:
         return frames
-    return tuple(frame for frame in frames if not _interprets(frame.module))
-
-
-def _interprets(module: str | None) -> bool:
-    return any(pattern.fullmatch(module or "") for pattern, _, _ in _INTERPRETERS)
+    return tuple(frame for frame in frames if interpreter(frame.module) is None)
 
 
 def _missing_script(relations: Relations, frames: tuple[CodeFrame, ...]) -> tuple[Link, ...]:
     """How to see a script's functions, where a path is an interpreter's and none of them has a name."""
-    for frame in frames:
-        for pattern, language, way in _INTERPRETERS:
-            if pattern.fullmatch(frame.module or "") and not _has_map(relations):
-                said = worded(
-                    "no-names",
-                    "the functions of the {language} program have no names here: {way}",
-                    language=language,
-                    way=way,
-                )
-                return (link(said, None, "", _REPORT),)
-    return ()
-
-
-def _has_map(relations: Relations) -> bool:
-    """Whether code of a JIT has names in this recording."""
-    ((named,),) = relations.rows(
-        "SELECT count(*) FROM user_stacks f JOIN modules m ON m.module_id = f.module_id "
-        "WHERE m.kind = 'jit' AND f.function IS NOT NULL"
-    )
-    return isinstance(named, int) and named > 0
+    found = next(filter(None, (interpreter(frame.module) for frame in frames)), None)
+    if found is None or relations.rows(NAMED_BY_A_MAP)[0][0]:
+        return ()
+    return (link(found.without_names, None, "", _REPORT),)

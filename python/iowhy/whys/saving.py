@@ -37,9 +37,9 @@ class Rate(Struct, frozen=True):
 
 #: The slowest first.
 KINDS = (
-    Kind("probably a rotating disk", 150e6, 15_000),
-    Kind("probably SATA flash", 500e6, 10_000),
-    Kind("probably PCIe flash", 3e9, 0),
+    Kind("a guess: probably a rotating disk", 150e6, 15_000),
+    Kind("a guess: probably SATA flash", 500e6, 10_000),
+    Kind("a guess: probably PCIe flash", 3e9, 0),
 )
 #: Half of the reads that jump are answered in less: no disk that turns does so, whose head has to move and to wait for half a
 #: turn (2 ms at 15,000 a minute).

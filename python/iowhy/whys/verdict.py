@@ -70,6 +70,21 @@ class Verdict(Struct, frozen=True):
         """What a fix could save at best, in words; nothing if not known to."""
         return answer.saved(self.shares_of_s, self.budget.basis, self.commands.mode, fix)
 
+    def worth(
+        self, finding: Finding, number: int, *, brief: bool = False, conditions: bool = True
+    ) -> tuple[str, str]:
+        """What the fix of that number could save, what that takes, and what it risks; nothing of it that the first fix says, too."""
+        fix, first = finding.fixes[number], finding.fixes[0]
+        again = (
+            number > 0 and fix.gain == first.gain and (brief or fix.condition == first.condition)
+        )
+        saved = "" if again else self.saved(fix)
+        condition = fix.condition.partition(";")[0] if brief else fix.condition
+        condition = condition if conditions else ""
+        said = f"{saved} ({condition})." if saved and condition else f"{saved}." if saved else ""
+        risk = fix.risk or ("none, it only looks" if fix.looks else "none")
+        return said, f"Risk: {risk}."
+
     @property
     def shown(self) -> tuple[Finding, ...]:
         """The few findings to show first."""

@@ -1,6 +1,7 @@
 -- title: Outliers
 -- question: Whose disk is far from its peers on the same work?
 -- reads: device_work
+-- about: host device op ratio extra_ns requests
 -- column host: the machine's name, text
 -- column device: block device, text
 -- column op: read, write or flush, text

@@ -1,6 +1,7 @@
 -- title: Trend
 -- question: What takes longer since a rollout, over all hosts?
 -- reads: call_work class_time agent_work verdicts findings rollout
+-- about: what name changed before after change hosts
 -- column what: cause (what it explains of the elapsed time), call (time of one call), class (share of the elapsed time), or what the agent timed (agent sync, agent request, agent io_wait, …: time of one), text
 -- column name: of the cause, of the system call, of the operation, or of the class of the time budget; NULL outside any call, text
 -- column changed: grows, shrinks, no change is shown, or too few hosts, text

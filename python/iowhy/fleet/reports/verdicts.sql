@@ -1,6 +1,7 @@
 -- title: Verdicts
 -- question: What does each recording's own verdict say?
 -- reads: verdicts findings
+-- about: host recording place cause share gain
 -- column host: the machine's name, text
 -- column recording: the recording, text
 -- column started: when it began, UTC, text

@@ -1,6 +1,7 @@
 -- title: Worst recordings
 -- question: Which recordings are worth opening first?
 -- reads: verdicts findings
+-- about: host gain_ns elapsed_ns cause share recording
 -- column host: the machine's name, text
 -- column recording: the recording, text
 -- column started: when it began, UTC, text

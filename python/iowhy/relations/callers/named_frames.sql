@@ -12,15 +12,29 @@
 -- column line: line of the source file; NULL if not known, number
 -- column module: file or memory that it is in, without directories; NULL if it is in none, text
 -- column named: it has a function's name, bool
+-- column own: it is the program's, or its script's: not of a system's library, an interpreter, or a thread's start, bool
 -- column times: frames in a row of that name, count
 WITH known AS (
-    SELECT module_id, regexp_replace(max(path), '.*/', '') AS module FROM modules GROUP BY module_id
+    SELECT
+        module_id,
+        regexp_replace(max(path), '.*/', '') AS module,
+        regexp_replace(
+            max(path),
+            '^(/usr|/usr/local)?/lib(32|64|x32|exec)?/.*|^[[].*|.*/(lib)?(python3|node|nodejs|ruby|perl|php|php-fpm|php-cgi|jvm|coreclr)[-.0-9]*([.]so.*)?$',
+            ''
+        ) = '' AS foreign_code
+    FROM modules
+    GROUP BY module_id
 ), told AS (
     SELECT
         f.user_stack_id,
         f.depth,
         m.module,
         f.function IS NOT NULL AS named,
+        NOT coalesce(m.foreign_code, false) AND coalesce(f.function, '') NOT IN (
+            '_start', '__libc_start_main', '__libc_start_main_impl', '__libc_start_call_main', 'start_thread', 'clone', 'clone3',
+            '__clone', '__clone3', '_init'
+        ) AS own,
         coalesce(
             f.function,
             coalesce(nullif(m.module, ''), 'unknown') || '+0x' || lower(hex(f.offset_bytes))
@@ -52,6 +66,7 @@ SELECT
     max(CASE WHEN first = 1 THEN line END) AS line,
     max(module) AS module,
     max(named) AS named,
+    max(own) AS own,
     count(*) AS times
 FROM grouped
 GROUP BY user_stack_id, run

@@ -9,7 +9,6 @@ from iowhy.views.html.findings_html import with_commands
 from iowhy.views.html.markup import Markup, Say, element, lines
 from iowhy.whys import classes
 from iowhy.whys.finding import Finding
-from iowhy.whys.remedy import Fix
 from iowhy.whys.verdict import Verdict
 
 _FIXES = 2
@@ -30,6 +29,7 @@ def answer_section(overview: Overview, wrong: Sequence[str], say: Say) -> Markup
 
 
 def _fixes(found: Verdict, first: Finding, say: Say) -> Markup:
+    worths = [found.worth(first, number, brief=True) for number in range(len(first.fixes[:_FIXES]))]
     return element(
         "dl",
         *(
@@ -39,21 +39,14 @@ def _fixes(found: Verdict, first: Finding, say: Say) -> Markup:
                 element(
                     "dd",
                     element("b", with_commands(say(fix.do))),
-                    element("p", say(_worth(found, fix, first, number)), class_="gain"),
-                    element("p", f"Risk: {say(fix.risk)}.", class_="hint") if fix.risk else "",
+                    element("p", say(saved), class_="gain") if saved else "",
+                    element("p", say(risk), class_="hint"),
                 ),
             )
-            for number, fix in enumerate(first.fixes[:_FIXES])
+            for number, (fix, (saved, risk)) in enumerate(zip(first.fixes, worths, strict=False))
         ),
         class_="fixes",
     )
-
-
-def _worth(found: Verdict, fix: Fix, first: Finding, number: int) -> str:
-    if number and fix.gain == first.fixes[0].gain:
-        return ""
-    saved = found.saved(fix)
-    return f"{saved} ({fix.condition})" if saved and fix.condition else saved
 
 
 def _picture(found: Verdict, first: Finding) -> Markup:
@@ -79,7 +72,9 @@ def _picture(found: Verdict, first: Finding) -> Markup:
             *(
                 element(
                     "div",
-                    element("span", f"{words}: {_long(found, gain)}", class_="hint"),
+                    element(
+                        "span", f"{words}: {_long(found, gain)}{_mostly(parts)}", class_="hint"
+                    ),
                     budget_svg(parts, whole),
                 )
                 for words, parts, gain in bars
@@ -87,6 +82,11 @@ def _picture(found: Verdict, first: Finding) -> Markup:
         ),
         class_="saving",
     )
+
+
+def _mostly(parts: Sequence[tuple[str, float]]) -> str:
+    name, share = max(parts, key=lambda part: part[1])
+    return f", {units.percent(share / sum(one for _, one in parts))} of it {name}"
 
 
 def _long(found: Verdict, gain: float) -> str:

@@ -10,6 +10,7 @@ from iowhy.views.html.charts_html import figure
 from iowhy.views.html.markup import Markup, Say, element, joined, lines
 from iowhy.whys.chain import capital
 from iowhy.whys.finding import Finding, Link
+from iowhy.whys.verdict import Verdict
 
 
 def findings_section(
@@ -20,7 +21,7 @@ def findings_section(
     if not findings:
         return Markup("")
     first, *others = (
-        _finding(number, one, overview.tested.get(one.cause), targets, say)
+        _finding(number, overview.verdict, one, overview.tested.get(one.cause), targets, say)
         for number, one in enumerate(findings, 1)
     )
     folded = [
@@ -37,7 +38,12 @@ def _summary(one: Finding) -> str:
 
 
 def _finding(
-    number: int, one: Finding, proven: Tested | None, targets: Mapping[str, str], say: Say
+    number: int,
+    found: Verdict,
+    one: Finding,
+    proven: Tested | None,
+    targets: Mapping[str, str],
+    say: Say,
 ) -> Markup:
     sure = proven.confidence if proven else one.confidence
     parts = [
@@ -55,9 +61,6 @@ def _finding(
         ),
         element("ol", *(_link(link, targets, say) for link in one.chain), class_="chain"),
     ]
-    if not one.healthy and one.gain:
-        gain = f"Could save up to {units.percent(one.gain)} of {one.share_of}: {one.gain_condition}"
-        parts.append(element("p", say(gain), class_="gain"))
     parts += [element("p", f"But {say(text)}", class_="against") for text in one.against]
     if one.also_fits:
         also = " and ".join(one.also_fits)
@@ -65,16 +68,29 @@ def _finding(
     parts += [
         element("p", f"Less certain because {say(text)}", class_="hint") for text in one.lowered_by
     ]
-    if one.remedies:
-        remedies = (element("li", with_commands(say(text))) for text in one.remedies)
+    if one.fixes:
         parts.append(element("p", element("b", "What helps, cheapest first")))
-        parts.append(element("ul", *remedies, class_="remedies"))
+        parts.append(
+            element(
+                "ul",
+                *(_fix(found, one, at, say) for at in range(len(one.fixes))),
+                class_="remedies",
+            )
+        )
     if proven is not None:
         said = f"{proven.outcome} by an experiment: {proven.because}"
         parts.append(element("p", element("b", say(capital(said)))))
     elif one.proof:
         parts.append(element("p", "Prove it: ", element("code", say(one.proof)), class_="hint"))
     return element("article", lines(*parts), id=f"finding-{number}", class_="finding")
+
+
+def _fix(found: Verdict, one: Finding, number: int, say: Say) -> Markup:
+    fix = one.fixes[number]
+    link = f" ({fix.link})" if fix.link else ""
+    said = " ".join(filter(None, found.worth(one, number)))
+    worth = "" if one.healthy else element("p", say(said), class_="hint")
+    return element("li", with_commands(say(f"{fix.do}{link}")), worth)
 
 
 def _link(link: Link, targets: Mapping[str, str], say: Say) -> Markup:

@@ -7,12 +7,10 @@ from msgspec import Struct
 
 from iowhy import units
 from iowhy.views.cells import number_or_none
-from iowhy.views.terminal import Field
+from iowhy.views.terminal import UNKNOWN, Field
 
 if TYPE_CHECKING:  # slow to import, and the first frame does not wait for it
     from iowhy.reports.engine import Row
-
-UNKNOWN = "–"
 
 
 class Column(Struct, frozen=True):

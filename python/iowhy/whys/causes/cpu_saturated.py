@@ -17,6 +17,12 @@ WORTH_NAMING = 0.1
 NONE = 0.01
 
 
+_PROFILE = Remedy(
+    "Find what keeps the CPUs busy (`perf top`), and cut that work", risk="a change of the program"
+)
+_MORE = Remedy("Use a machine with more CPUs", risk="they cost more")
+
+
 def find(facts: Facts) -> Candidate | None:
     """CPU time in saturated intervals, and all time spent waiting for a CPU."""
     full = facts.budget.modes("saturated")
@@ -170,15 +176,12 @@ CAUSE = Cause(
         "busy polling of a device keeps a CPU busy without doing work",
     ),
     remedies=(
-        Remedy(
-            "Profile what keeps the CPUs busy (`perf top`) and cut that work, or give it more CPUs",
-            risk="a change of the program; more CPUs cost more",
-        ),
+        _PROFILE,
+        _MORE,
         Remedy(
             "Run fewer jobs at once if they also compete for memory or the disk",
             risk="CPUs may idle while these wait",
         ),
-        Remedy("Use faster CPUs", risk="they cost more"),
     ),
     experiment="cpu-quota",
     find=find,

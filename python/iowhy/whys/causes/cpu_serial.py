@@ -3,7 +3,6 @@
 from iowhy.relations.cpu_limits import SERIAL_CORES
 from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.causes.sync_storm import BATCH
 from iowhy.whys.chain import chain_of, count, link, percent
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
@@ -216,7 +215,7 @@ _LESS = Remedy("Do less of it: profile the busiest thread", risk="the program mu
 _FASTER = Remedy("Use a CPU with a faster single core", risk="it costs more")
 #: More workers would wait for each other's transactions.
 _FEWER_SYNCS = (
-    BATCH,
+    evidence.SYNC_ONCE,
     _FASTER,
     _LESS,
 )

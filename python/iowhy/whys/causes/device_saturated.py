@@ -21,24 +21,27 @@ ALWAYS = 0.9
 IN_ORDER = 0.1
 
 
-MOVE_LESS = Remedy(
-    "Move fewer bytes: compress them, skip what is not needed, keep more in memory",
-    risk="compression takes CPU time, a larger cache takes memory",
+COMPRESS = Remedy("Compress the data (`zstd`), so that fewer bytes move", risk="it takes CPU time")
+_KEEP = Remedy(
+    "Keep more of the data in memory (a larger cache)", risk="it takes that memory from others"
 )
-_FEWER = Remedy(
-    "Make fewer requests: larger ones, in order, or from memory",
-    risk="work on the program; larger buffers and caches take memory",
+_LARGER = Remedy(
+    "Ask for the data in order, 1 MiB at a time",
+    risk="a change of the program; larger buffers take memory",
 )
 _SPLIT = Remedy(
-    "Split the data over several devices (move some files, or stripe: RAID 0)",
-    risk="downtime while data moves; RAID 0 loses all if one device fails",
+    "Stripe the data over two devices (RAID 0)",
+    risk="downtime while data moves; all of it is lost if one device fails",
 )
 _FASTER = Remedy("Use a faster device", risk="it costs money, and downtime while data moves")
-_WELL_USED = (MOVE_LESS, _SPLIT, _FASTER)
+_WELL_USED = (COMPRESS, _KEEP, _SPLIT, _FASTER)
 
-
-#: Moving less saves as much; what can be left out is not known here.
-_HALF = Saving(0.5, "with half the bytes, or two devices")
+#: How much can be left out is not known here.
+_HALF = Saving(0.5, "with half the bytes")
+_BY_DEVICES = {
+    _SPLIT: Saving(0.5, "with two devices"),
+    _FASTER: Saving(0.5, "with a device twice as fast"),
+}
 
 
 def find(facts: Facts) -> Candidate | None:
@@ -100,6 +103,7 @@ def _found(facts: Facts) -> Candidate | None:
         ),
         remedies=_WELL_USED if well_used else (),
         remedy=None if well_used or not _in_turns(facts) else _TAKE_TURNS,
+        by_remedy=_BY_DEVICES,
         needs=("block_requests", "waits"),
     )
 
@@ -192,6 +196,7 @@ def _device_alone(facts: Facts) -> Candidate | None:
         if known
         else f"serving requests without rest (queue depth {found.depth:.1f})",
         saving=_HALF,
+        by_remedy=_BY_DEVICES,
         confidence=0.7 if known else 0.5,
         lowered_by=()
         if known
@@ -228,6 +233,7 @@ def _large_in_order(facts: Facts) -> Candidate | None:
                 ),
                 summary=f"waiting for {volume}, which moves large requests in order ({size(sizes[volume])} each)",
                 saving=_HALF,
+                by_remedy=_BY_DEVICES,
                 remedies=_WELL_USED,
                 confidence=0.6,
                 lowered_by=("the text does not show how busy the device is (`iostat -x 1` does)",),
@@ -281,6 +287,7 @@ def _blocked_only(facts: Facts) -> Candidate | None:
         ),
         summary=f"waiting for {active[0] if len(active) == 1 else 'disks'} while CPUs idle",
         saving=_HALF,
+        by_remedy=_BY_DEVICES,
         confidence=0.5 if always else 0.4,
         lowered_by=(
             "the text does not show how busy the disks are (`iostat -x 1` does)",
@@ -327,7 +334,7 @@ CAUSE = Cause(
         "so the depth counts too",
         "a throttle below the queue, which looks like a slow device",
     ),
-    remedies=(_FEWER, _SPLIT, _FASTER),
+    remedies=(_LARGER, _KEEP, _SPLIT, _FASTER),
     experiment="io-contention",
     find=find,
     settled_by=next_command.DEVICE,

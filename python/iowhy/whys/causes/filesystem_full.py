@@ -94,24 +94,32 @@ def _left(one: Filesystem | None) -> Link | None:
 def _remedies(one: Filesystem | None) -> tuple[Remedy, ...]:
     """Those that its kind has; if that is not known, all but what only one kind has."""
     if one is None:
-        return (_free(), _ELSEWHERE)
+        return (_free(), _ELSEWHERE, _ENLARGE)
     if one.kind == "btrfs":
-        return (_free_btrfs(one.mount), _ELSEWHERE, _balance(one.mount))
-    return (_free(one.mount), _ELSEWHERE, *((_KEPT,) if one.kind in KEEPS_FOR_ROOT else ()))
+        return (_free_btrfs(one.mount), _ELSEWHERE, _balance(one.mount), _ENLARGE)
+    return (
+        _free(one.mount),
+        _ELSEWHERE,
+        _ENLARGE,
+        *((_KEPT,) if one.kind in KEEPS_FOR_ROOT else ()),
+    )
+
+
+_ENLARGE = Remedy("Enlarge it", risk="the space is missing elsewhere")
 
 
 def _free(mount: str | None = None) -> Remedy:
     """Which of blocks, inodes and quota is short, df and quota show."""
     at = "" if mount is None else f" {quoted(mount)}"
     return Remedy(
-        f"Free space on it or enlarge it (`df -h{at}`, `df -i{at}` and `quota` show what is short)",
+        f"Free space on it (`df -h{at}`, or `df -i` for inodes, shows what is short)",
         risk=_GONE,
     )
 
 
 def _free_btrfs(mount: str) -> Remedy:
     return Remedy(
-        "Free space on it, snapshots too, or enlarge it "
+        "Free space on it, snapshots too "
         f"(`btrfs filesystem usage {quoted(mount)}` shows what is short)",
         risk=_GONE,
     )

@@ -19,18 +19,13 @@ FLUSHES_EACH = 1.5
 # Syncs per file, on average, from which it is a log and not a file that is written once.
 A_LOG = 10
 
-_LESS_OFTEN = Remedy(
-    "Sync less often: once for many rows or lines (one transaction, group commit)",
-    risk="a crash loses what was written since the last sync",
-    for_authors=True,
-)
 _OVERWRITE = Remedy(
     "Fill the log with zeros once, then overwrite it and `fdatasync`: no journal commit per sync",
     risk="the program must find where its log ends",
     for_layouts=True,
 )
 _ELSEWHERE = Remedy(
-    "Put the log on a device with a power-safe cache, or on a separate device",
+    "Put the log on a device with a power-safe cache",
     risk="it costs a device, and downtime while data moves",
 )
 _UNSAFE = "if the cache is not power-safe, a power cut loses synced data"
@@ -77,7 +72,7 @@ def find(facts: Facts) -> Candidate | None:
         ),
         remedy=evidence.without_durable_writes(facts),
         remedies=(
-            _LESS_OFTEN,
+            evidence.SYNC_ONCE,
             *((_OVERWRITE,) if spared else ()),
             _ELSEWHERE,
             _no_flushes(requests.flushed[0].device),
@@ -221,7 +216,7 @@ CAUSE = Cause(
         "a device that claims to keep its cache: it is fast until the power fails",
     ),
     remedies=(
-        _LESS_OFTEN,
+        evidence.SYNC_ONCE,
         _OVERWRITE,
         _ELSEWHERE,
         Remedy(

@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.causes.device_saturated import MOVE_LESS
+from iowhy.whys.causes.device_saturated import COMPRESS
 from iowhy.whys.causes.dirty_throttled import dirty_reasons
 from iowhy.whys.chain import chain_of, link, percent, rate
 from iowhy.whys.facts import Facts
@@ -80,7 +80,7 @@ def find(facts: Facts) -> Candidate | None:
         confidence=confidence,
         lowered_by=lowered,
         needs=("cgroup_samples", "block_requests", "waits"),
-        remedies=() if limits or reasons else (_LOOK, MOVE_LESS),
+        remedies=() if limits or reasons else (_LOOK, COMPRESS),
         # No lever removes what else may hold it back (the kernel's own throttling, a volume's limit).
         provable=bool(limits),
     )
@@ -220,7 +220,7 @@ CAUSE = Cause(
         "requests that are not seen (a bio-based device, a network filesystem): the device seems idle",
         "completions that a hypervisor hides",
     ),
-    remedies=(_LIFT, MOVE_LESS),
+    remedies=(_LIFT, COMPRESS),
     experiment="io-unlimited",
     find=find,
     unseen_without=("block_requests",),

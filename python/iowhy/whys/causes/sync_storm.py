@@ -32,12 +32,6 @@ _KEEP_OPEN = Remedy(
     risk="a crash loses the lines since the last sync",
     for_authors=True,
 )
-#: One sync for many changes, in a database or in a program's own file.
-BATCH = Remedy(
-    "Batch changes in one transaction (`BEGIN; … COMMIT;`), or sync once for many writes",
-    risk="a crash loses the whole batch",
-    for_authors=True,
-)
 #: For whom each file costs.
 LARGER_FILES = Remedy(
     "Write fewer, larger files (an archive, a log)",
@@ -49,10 +43,7 @@ _LATER = Remedy(
     risk="a crash loses the last seconds",
     for_authors=True,
 )
-_QUICK_DEVICE = Remedy(
-    "Keep the files on flash with a power-safe cache, or in memory (tmpfs)",
-    risk="the flash costs money, and a restart empties tmpfs",
-)
+_QUICK_DEVICE = Remedy("Keep the files on flash with a power-safe cache", risk="it costs money")
 
 
 def find(facts: Facts) -> Candidate | None:
@@ -79,7 +70,13 @@ def find(facts: Facts) -> Candidate | None:
         summary=_summary(facts, each, spread),
         saving=_saving(facts, spread),
         remedy=evidence.without_durable_writes(facts)
-        or (_FEWER_FILES if spread else _KEEP_OPEN if _opened_each_time(facts) else BATCH),
+        or (
+            _FEWER_FILES
+            if spread
+            else _KEEP_OPEN
+            if _opened_each_time(facts)
+            else evidence.SYNC_ONCE
+        ),
         remedies=_remedies(syncs.files, spread),
         # No lever takes away the durability of a write itself.
         provable=not facts.calls.by_write,
@@ -345,7 +342,7 @@ CAUSE = Cause(
         "a sync that is long because it computes (see cpu-serial): only its waiting counts here",
         "O_SYNC and O_DSYNC writes sync without their own call",
     ),
-    remedies=(BATCH, LARGER_FILES, _LATER, _QUICK_DEVICE),
+    remedies=(evidence.SYNC_ONCE, LARGER_FILES, _LATER, _QUICK_DEVICE),
     experiment="sync-free",
     unsafe_proof=True,
     find=find,

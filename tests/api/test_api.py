@@ -111,7 +111,7 @@ def test_what_a_comparison_may_not_show_is_on_the_answer(rec, tmp_path: Path) ->
     (grown,) = compare(rec, more, fail_on=["sync_calls > +0"]).broken  # type: ignore[operator]
     assert grown.startswith("failed on sync_calls > +0") and grown.endswith("40 → 60")
     (unknown,) = compare(rec, more, fail_on_regression="5%").broken  # type: ignore[operator]
-    assert unknown.startswith("more: cannot tell whether it is slower by more than 5 %: fewer than")
+    assert unknown.startswith("more: ") and "5 %" in unknown
     steps = compare(rec, more, more, baseline=True, fail_on="sync_calls > +0")  # type: ignore[operator]
     assert len(steps.result) == 3 and len(steps.json()) == 3 and len(steps.broken) == 1
     slow = compare("true", vs="sleep 0.5", runs=3, warmup=0, fail_on_regression=5)  # type: ignore[operator]

@@ -157,7 +157,7 @@ def test_compare_fails_on_counts_that_grew(tmp_path: Path) -> None:
     unseen = str(blind.write(tmp_path / "blind").path)
     unknown = invoke(["compare", "--fail-on", "sync_calls > +0", few, unseen])
     assert isinstance(unknown.exception, Problem)
-    assert "cannot tell sync_calls > +0: sync calls: 100 → unknown" in unknown.stderr
+    assert "cannot decide sync_calls > +0: sync calls: 100 → unknown" in unknown.stderr
 
 
 def test_compare_fails_on_times_only_where_chance_does_not_explain_them(tmp_path: Path) -> None:
@@ -225,8 +225,11 @@ def test_any_text_is_read_or_is_a_problem(text: str) -> None:
     ("text", "shows"),
     [
         ("SELECT 1", "no line `-- title"),
-        ("-- title: a\n-- unit: miles\n-- sensor: s\n-- classes: sync\nSELECT 1", "none of count"),
-        ("-- title: a\n-- unit: ns\n-- sensor: s\n-- classes: tea\nSELECT 1", "none of user"),
+        (
+            "-- title: a\n-- unit: miles\n-- sensor: s\n-- classes: sync\nSELECT 1",
+            "not one of count",
+        ),
+        ("-- title: a\n-- unit: ns\n-- sensor: s\n-- classes: tea\nSELECT 1", "not one of user"),
         ("-- title: a\n-- unit: ns\n-- sensor: s\n-- classes: sync\n", "no SQL"),
     ],
 )

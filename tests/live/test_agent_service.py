@@ -81,13 +81,13 @@ def test_with_the_units_capabilities_it_counts_tells_that_it_lives_and_reads_its
         running.send_signal(signal.SIGHUP)
         hear(told, "RELOADING=1")
         hear(told, "READY=1")
-        within(60, lambda: "read again; triggers: stuck" in log.read_text())
-        assert "only taken when the agent is started anew: every" in log.read_text()
+        within(60, lambda: "settings reloaded; triggers: stuck" in log.read_text())
+        assert "restart of the agent: every" in log.read_text()
         # The same recording goes on.
         assert list(root.glob(".open/*")) == before
         root.with_suffix(".toml").write_text("[agent]\nno-such-key = 1\n")
         running.send_signal(signal.SIGHUP)
-        within(60, lambda: "not taken, all stays as it is" in log.read_text())
+        within(60, lambda: "not applied, the old settings stay" in log.read_text())
         running.send_signal(signal.SIGTERM)
         hear(told, "STOPPING=1")
     assert running.returncode == 0, log.read_text()
@@ -123,7 +123,7 @@ def test_on_a_full_disk_it_goes_on_counting_and_writes_again_when_there_is_room(
                         os.write(file.fileno(), bytes(4096))
                 except OSError:
                     pass
-            within(60, lambda: "not written down: " in log.read_text())
+            within(60, lambda: "not saved: " in log.read_text())
             assert running.poll() is None
             # A trigger that cannot be written down does not start.
             running.send_signal(signal.SIGUSR1)

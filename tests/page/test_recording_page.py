@@ -391,7 +391,7 @@ def test_a_page_is_not_overwritten_unasked(story: Recording, tmp_path: Path) -> 
         ),
         (
             "-- title: x\n-- question: x\n-- report: x\n-- draws: heat\n-- place: 1\n-- needs: y\nSELECT 1",
-            "no table",
+            "y is not",
         ),
     ],
 )

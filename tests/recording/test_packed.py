@@ -103,7 +103,7 @@ BAD_NAMES = [
 def test_only_the_names_of_a_recording_are_written(tmp_path: Path, name: str) -> None:
     file = tmp_path / "b.zip"
     file.write_bytes(archive(MANIFEST, (name, b"x")))
-    with pytest.raises(Problem, match=r"b\.zip: holds .*no file of a recording"):
+    with pytest.raises(Problem, match=r"b\.zip: holds .*which is not"):
         open_recording(file)
 
 

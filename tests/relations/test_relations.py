@@ -81,7 +81,7 @@ def test_without_timed_threads_the_budget_is_of_texts() -> None:
         ("SELECT 1", "no line `-- title"),
         ("-- title: x\nSELECT 1", "no line"),
         (HEADER, "no SQL"),
-        (HEADER + "-- filtered as: wits\nSELECT 1", "wits is no table"),
+        (HEADER + "-- filtered as: wits\nSELECT 1", "wits is not a table"),
         (HEADER + "-- kept: ever\nSELECT 1", "view or table"),
         ("-- title: x\n-- column a: b, miles\nSELECT 1", "x.sql:2: unit 'miles'"),
         (HEADER + "-- percentiles by: b\nSELECT 1", "its first columns are not b"),

@@ -95,7 +95,7 @@ def _one(tally: Tally, folder: Path, seed: int, address: str) -> None:
     # The next agent takes over, and ends as it should.
     status, said = _started(folder, mark, address, 2.0)
     kept = list(root.glob("date=*/host=*/*.iowhy"))
-    gone = said.count("taken away to keep within bounds")
+    gone = said.count("removed to stay within bounds")
     tally.counts["recordings"] += len(kept)
     why = why or _unreadable(kept)
     if why is None and status != 0:

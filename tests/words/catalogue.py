@@ -30,7 +30,7 @@ BY_NAME = {
 _ERRORS = {"Problem", "Refused", "LevelFailed", "Unreadable", "_problem", "problem"}
 _SENTENCE = re.compile(r"[A-Za-z’'`…)},:%]{2,}\S* \S*[a-z]{2,}")
 _CODE = re.compile(
-    r"\b(SELECT|FROM|WHERE|JOIN|CREATE TABLE|CASE WHEN|<[a-z]+ )\b|^\s*[.#][\w-]+ *\{|\(\?[:<P]|\\[bdsw]"
+    r"\b(SELECT|FROM|WHERE|JOIN|CREATE|CASE WHEN|CAST|INSERT|COPY|DROP|DESCRIBE|REPLACE|NULL::|<[a-z]+ )\b|^\s*[.#][\w-]+ *\{|\(\?[:<P]|\\[bdsw]"
 )
 _HEADER = re.compile(r"^-- (?:column )?(title|question|(?<=column )\w+): (.*)$", re.M)
 #: By the folder of the module, in the order in which they are printed.
@@ -107,13 +107,10 @@ def _of_module(path: Path) -> Iterator[Entry]:
 
 def _strings(node: ast.AST, function: str, call: str) -> Iterator[tuple[str, ast.expr, str]]:
     """Texts in order, each with its function and keyword, and with what is called with it; those within another are parts of that."""
-    if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-        function = function if isinstance(node, ast.Module) else node.name
-        first = node.body[0] if node.body else None
-        if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-            for inner in [one for one in ast.iter_child_nodes(node) if one is not first]:
-                yield from _strings(inner, function, call)
-            return
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return  # a docstring
+    if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        function = node.name
     if isinstance(node, ast.Call):
         call = _called(node)
         if call == "worded":

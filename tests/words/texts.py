@@ -83,13 +83,7 @@ def python_texts(path: Path) -> Iterator[Text]:
     source = path.read_text()
     lines = source.split("\n")
     tree = ast.parse(source)
-    docstrings = {
-        id(node.body[0].value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
-        and node.body
-        and isinstance(node.body[0], ast.Expr)
-    }
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     formatted = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
     pieces = {id(piece) for node in formatted for piece in node.values}
     for node in ast.walk(tree):
@@ -99,7 +93,10 @@ def python_texts(path: Path) -> Iterator[Text]:
         ):
             continue
         kind = "docstring" if id(node) in docstrings else "python"
-        yield Text(path, node.lineno, kind, _PIECES.sub(_blank, _segment(lines, node)))
+        text = _PIECES.sub(_blank, _segment(lines, node))
+        if kind == "docstring":
+            text = re.sub(r"`[^`\n]*`", _blank, text)
+        yield Text(path, node.lineno, kind, text)
 
 
 def _segment(lines: list[str], node: ast.expr) -> str:

@@ -233,7 +233,7 @@ def _folder(directory: Path) -> Path:
     except OSError as error:
         raise Problem(f"black-box: {folder}: {error.strerror}") from None
     if not _is_ours(folder):
-        raise Problem(f"black-box: {folder}: belongs to somebody else; take it away")
+        raise Problem(f"black-box: {folder}: belongs to somebody else; remove it")
     return folder
 
 

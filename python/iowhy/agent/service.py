@@ -34,8 +34,8 @@ BY_HAND = Fired("by-hand", "asked for by hand")
 REFUSED = {
     "recording": "a recording is under way",
     "cool_down": "its last recording was a short time ago (cool-down)",
-    "budget": "it had as many in this hour as it may have (per-hour)",
-    "disk": "it cannot be written down that it began",
+    "budget": "it has used up its recordings of this hour (per-hour)",
+    "disk": "its start cannot be saved",
 }
 #: Settings that only a new start takes, and their keys.
 AT_START = {
@@ -243,7 +243,7 @@ class Service:
             new = again()
             self.uploads.change(new.upload)
         except Problem as problem:
-            say(f"not taken, all stays as it is: {problem}")
+            say(f"not applied, the old settings stay: {problem}")
             return
         kept = {name: getattr(self.settings, name) for name in AT_START}
         later = [name for name in AT_START if getattr(new, name) != kept[name]]
@@ -251,10 +251,10 @@ class Service:
         self.watch.change(new.triggers)
         self.budget.cool_down_ns, self.budget.per_hour = new.cool_down_ns, new.per_hour
         self._know_triggers()
-        say(f"read again; triggers: {', '.join(new.triggers) or 'none'}")
+        say(f"settings reloaded; triggers: {', '.join(new.triggers) or 'none'}")
         if later:
             named = ", ".join(AT_START[name] for name in later)
-            say(f"only taken when the agent is started again: {named}")
+            say(f"needs a restart of the agent: {named}")
 
     def _interval(self, interval: Interval) -> None:
         self.totals.add(interval)
@@ -265,7 +265,7 @@ class Service:
                 f"{interval.lost} events are not counted: there are more control groups, devices and kinds of events than the table has room for; iowhy_lost_events_total counts them from here on",
             )
         if interval.failed is not None and interval.failed != self._failed:
-            say(f"not written down: {interval.failed}")
+            say(f"not saved: {interval.failed}")
         self._failed = interval.failed
         self._say_unseen(interval)
         for fired in self.budget.fairest(self.watch.look(interval)):
@@ -325,7 +325,7 @@ class Service:
         key = (what, "done" if failed is None else "failed")
         self.totals.sent[key] = self.totals.sent.get(key, 0) + 1
         if failed is not None and what not in self._not_taken:
-            say(f"{to} did not take {what}: {failed}")
+            say(f"{to} did not accept {what}: {failed}")
         self._not_taken = self._not_taken - {what} if failed is None else self._not_taken | {what}
 
     def _prune(self) -> None:
@@ -334,7 +334,7 @@ class Service:
         if jumped_s is not None:
             way = "forward" if jumped_s > 0 else "back"
             say(
-                f"the clock was set {way} by {abs(jumped_s):.0f} s; recordings are no older for that"
+                f"the clock was set {way} by {abs(jumped_s):.0f} s; the age of recordings is unaffected"
             )
         gone = retention.prune(
             settings.directory,
@@ -346,7 +346,7 @@ class Service:
             self._known,
         )
         for path in gone:
-            say(f"taken away to keep within bounds: {path}")
+            say(f"removed to stay within bounds: {path}")
         kept = retention.kept(settings.directory, self._known)
         self.uploads.know(kept, gone)
         self._note_kept(sum(one.bytes for one in kept))

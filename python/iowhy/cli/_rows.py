@@ -88,7 +88,7 @@ def _print(
     with working(doing), asked as result:
         table, rows = result.head(most)
     if shown is None and rows > MOST_PRINTED:
-        raise Problem(f"{rows:,} rows are no table for a terminal: give --format csv")
+        raise Problem(f"{rows:,} rows are too many for a terminal: give --format csv")
     out = console()
     if report is not None:
         rows_table.heading(out, report.title, report.question)

@@ -43,7 +43,7 @@ def show(recording: Path, printed: Path | None, began: "Background | None" = Non
     try:
         from iowhy.views.top.app import LIVE_SPAN, SPANS_NS, Shown, TopApp
     except ModuleNotFoundError as missing:
-        raise Problem(f"the live view is drawn by {missing.name}: `pip install textual`") from None
+        raise Problem(f"the live view needs {missing.name}: `pip install textual`") from None
     finally:
         gc.enable()
 

@@ -46,7 +46,7 @@ def command(options: Options) -> None:
     if options.pids:
         if expected.anything:
             raise Problem(
-                "--pid: what is expected is expected of the whole recording; ask for one of the two"
+                "--pid and --expect exclude each other: expectations are of the whole recording"
             )
         _of_processes(options)
         return

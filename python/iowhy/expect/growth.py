@@ -53,7 +53,9 @@ class Grown(Struct, frozen=True):
         """Both numbers in a line."""
         unit = self.growth.measure.unit
         numbers = f"{units.amount(self.before, unit)} → {units.amount(self.after, unit)}"
-        verb = "failed on" if self.held is False else "cannot say" if self.held is None else "not"
+        verb = (
+            "failed on" if self.held is False else "cannot decide" if self.held is None else "not"
+        )
         return f"{verb} {self.growth.text}: {self.growth.measure.title}: {numbers}"
 
 

@@ -21,7 +21,7 @@ try:
     from iowhy.reports.spark import MADE, apart_from_tables, order_windows
 except ModuleNotFoundError as missing:
     raise Problem(
-        f"reports of fleets are made by {missing.name}: `pip install 'iowhy[fleet]'` and run again"
+        f"fleet reports need {missing.name}: `pip install 'iowhy[fleet]'` and run again"
     ) from None
 
 

@@ -26,7 +26,7 @@ GIB = 1 << 30
 KINDS = {
     "file": "a loop device on a file in the scratch directory: the speed of the disk below",
     "memory": "a loop device on a file in memory",
-    "zram": "compressed memory without a loop device: what a call costs, it costs the caller",
+    "zram": "compressed memory without a loop device: calls cost the caller's CPU time",
     "hdd": "an emulated mechanical disk: seeks, rotation, 150 MB/s, volatile write cache",
     "ssd": "an emulated flash disk: 80 µs, 4 channels, 500 MB/s, 1 ms to flush",
     "flush-slow": "an emulated flash disk that takes 20 ms to flush",

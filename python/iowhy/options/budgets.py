@@ -27,12 +27,12 @@ class Budgets:
     baseline: Path | None = option(
         "--baseline", help="Counts of runs before, in a file: end with 3 where one grew."
     )
-    update: bool = switch("--update", help="Add this run to the baseline, and hold nothing to it.")
+    update: bool = switch("--update", help="Add this run to the baseline, and check nothing.")
     name: str | None = option(
         "--name",
         help="What the run is called in the baseline and in JUnit; by default its command.",
     )
-    junit: Path | None = option("--junit", help="Write what became of it as JUnit XML, too.")
+    junit: Path | None = option("--junit", help="Also write the result as JUnit XML.")
     annotate: str = option(
         "--annotate",
         default="auto",

@@ -62,7 +62,7 @@ class Exports:
 
     as_json: bool = switch("--json", help="Print the result as JSON.")
     export_json: Path | None = option(
-        "--export-json", help="Save the result: of runs of commands in hyperfine's form plus ours."
+        "--export-json", help="Save the result; of commands in hyperfine's form, with more keys."
     )
     force: bool = switch("--force", help="A file that exists may be overwritten.")
 

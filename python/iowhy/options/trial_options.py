@@ -33,17 +33,16 @@ class Trials:
         "directory), cold-machine (drops all caches).",
     )
     work_directory: Path | None = option(
-        "--work-directory", help="Where CMD runs and what is copied or warmed; by default here."
+        "--work-directory",
+        help="Where CMD runs, and whose files are copied or warmed; by default here.",
     )
     data_directory: Path | None = option(
         "--data-directory", help="What is copied or warmed, if that is elsewhere."
     )
-    runs: int | None = option("-r", "--runs", least=3, help="Exactly so many runs of each.")
-    min_runs: int = option("-m", "--min-runs", default=5, least=3, help="At least so many.")
-    max_runs: int = option("-M", "--max-runs", default=20, least=3, help="At most so many.")
-    warmup: int = option(
-        "-w", "--warmup", default=1, least=0, help="Runs before, which do not count."
-    )
+    runs: int | None = option("-r", "--runs", least=3, help="Number of runs per variant.")
+    min_runs: int = option("-m", "--min-runs", default=5, least=3, help="Fewest runs per variant.")
+    max_runs: int = option("-M", "--max-runs", default=20, least=3, help="Most runs per variant.")
+    warmup: int = option("-w", "--warmup", default=1, least=0, help="Warm-up runs, not measured.")
     prepare: tuple[str, ...] = option(
         "-P", "--prepare", default=(), help="Shell command before each run (not measured)."
     )
@@ -59,12 +58,12 @@ class Trials:
         read=positive_duration_ns,
         help="Kill a run that takes longer, e.g. 90s or 5m.",
     )
-    ignore_failure: bool = switch("-i", "--ignore-failure", help="A failing command counts too.")
-    show_output: bool = switch("--show-output", help="Let the command print.")
+    ignore_failure: bool = switch("-i", "--ignore-failure", help="Measure runs that fail, too.")
+    show_output: bool = switch("--show-output", help="Show what the command prints.")
     seed: int | None = option("--seed", least=0, help="Seed of the order; printed.")
     quiet: bool = switch("-q", "--quiet", help="No progress.")
     not_prepare: tuple[str, ...] = option(
-        "-p", default=(), read=_not_prepare, hidden=True, help="What --prepare is in hyperfine."
+        "-p", default=(), read=_not_prepare, hidden=True, help="As --prepare of hyperfine."
     )
 
     @property

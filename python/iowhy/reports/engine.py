@@ -199,7 +199,7 @@ def spark_statements(
         from iowhy.reports.spark import to_spark
     except ModuleNotFoundError as missing:
         raise Problem(
-            f"Spark's SQL is made by {missing.name}: `pip install 'iowhy[spark]'` and run again"
+            f"Spark needs {missing.name}: `pip install 'iowhy[spark]'` and run again"
         ) from None
 
     report = name if isinstance(name, Report) else find(name)

@@ -4,6 +4,7 @@ import signal
 
 from iowhy.commands.overview import Overview
 from iowhy.recordings import Recording
+from iowhy.sentences import worded
 
 
 def went_wrong(overview: Overview) -> tuple[str, ...]:
@@ -16,16 +17,20 @@ def ending(recording: Recording) -> str | None:
     """How the command ended, where it did not end well; None when it did or nobody knows."""
     command = recording.manifest.command
     if command.signal is not None:
-        return f"The command was ended by {_signal(command.signal)}."
+        said = "The command was ended by {signal}."
+        return worded("ended-by-signal", said, signal=_signal(command.signal))
     status = command.exit_status
     if not status:
         return None
-    text = f"The command ended with exit status {status}"
-    if status in _STATUSES:
-        return f"{text} ({_STATUSES[status]})."
+    why = _STATUSES.get(status)
     if status > 128 and _signal(status - 128) != f"signal {status - 128}":
-        return f"{text} (something in it was ended by {_signal(status - 128)})."
-    return f"{text}."
+        why = f"something in it was ended by {_signal(status - 128)}"
+    return worded(
+        "ended-with-status",
+        "The command ended with exit status {status}" + (" ({why})." if why else "."),
+        status=status,
+        why=why,
+    )
 
 
 def _signal(number: int) -> str:
@@ -45,12 +50,18 @@ _STATUSES = {
 def limits(overview: Overview) -> list[tuple[str, list[str]]]:
     """What was lost, what is unknown and what else to know, each under its title; only what there is."""
     found, manifest = overview.verdict, overview.recording.manifest
-    lost = [
-        f"{kept.lost:,} events of {name} were lost, {kept.kept:,} kept"
+    lost: list[str] = [
+        worded(
+            "lost-of-table",
+            "{lost:count} events of {table} were lost, {kept:count} kept",
+            lost=kept.lost,
+            table=name,
+            kept=kept.kept,
+        )
         for name, kept in manifest.tables.items()
         if kept.lost
     ]
     if not manifest.complete:
-        lost.append("the recording was cut off: its end is missing")
+        lost.append(worded("end-missing", "the recording was cut off: its end is missing"))
     every = (("Lost", lost), ("Unknown", found.unknowns), ("Notes", found.notes))
     return [(title, list(dict.fromkeys(lines))) for title, lines in every if lines]

@@ -1,4 +1,4 @@
-"""Trees of small files, written in an order by chance, as those are on which people work."""
+"""Trees of small files, written in random order, as those are on which people work."""
 
 import os
 import random
@@ -9,7 +9,7 @@ from pathlib import Path
 def make_tree(root: Path, directories: int, files: int, size_bytes: int, seed: int) -> int:
     """Makes `files` files in each of `directories` directories below `root`; returns how many files.
 
-    They are written in an order by chance, so that the files of a directory, and their inodes, are apart from
+    They are written in random order, so that the files of a directory, and their inodes, are apart from
     each other. Their text is made of words, which differ from file to file. All were changed an hour ago: of a file
     that is as young as its index git reads the content, as its time says nothing of it then.
     """

@@ -13,7 +13,7 @@ FILES = 20
 
 
 def _tree(root: Path, directories: int, seed: int) -> None:
-    """Makes files in an order by chance, so that a directory's inodes are apart from each other."""
+    """Makes files in random order, so that a directory's inodes are apart from each other."""
     places = [root / f"d{number:04}" / "sub" for number in range(directories)]
     for place in places:
         place.mkdir(parents=True)

@@ -48,7 +48,7 @@ def _repack(stage: Stage, threads: int) -> Plan:
 SCENARIOS = (
     Scenario(
         name="git-status",
-        title="git status of a tree that nobody has looked at yet",
+        title="git status of a cold tree",
         variants=(
             Variant("cold", "nothing cached", lambda s: _status(s, cold=True), ("metadata-cold",)),
             Variant("warm", "all cached", lambda s: _status(s, cold=False), FINE),

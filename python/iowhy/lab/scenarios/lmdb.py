@@ -30,7 +30,7 @@ def _dump(stage: Stage, *, cold: bool) -> Plan:
 
 SCENARIO = Scenario(
     name="lmdb-dump",
-    title="mdb_dump of a database that nobody has read yet",
+    title="mdb_dump of a cold database",
     variants=(
         Variant(
             "cold",

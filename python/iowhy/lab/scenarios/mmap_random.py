@@ -1,4 +1,4 @@
-"""Pages of a mapped file, touched in an order by chance: what readahead brings around them nobody uses."""
+"""Pages of a mapped file, touched in random order: what readahead brings around them nobody uses."""
 
 import sys
 
@@ -29,7 +29,7 @@ def _touch(stage: Stage, advice: str) -> Plan:
 
 SCENARIO = Scenario(
     name="mmap-random",
-    title="a mapped file, touched in an order by chance",
+    title="a mapped file, touched in random order",
     variants=(
         Variant(
             "normal",

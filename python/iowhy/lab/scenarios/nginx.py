@@ -48,7 +48,7 @@ def _serve(stage: Stage, *, cold: bool) -> Plan:
 
 SCENARIO = Scenario(
     name="nginx-cold",
-    title="nginx serves small files in an order by chance, cold",
+    title="nginx serves small files in random order, cold",
     variants=(
         Variant(
             "cold",

@@ -78,7 +78,7 @@ def _clients(stage: Stage, settings: str) -> Plan:
 
 
 def _checkpoints(stage: Stage, *, every: int) -> Plan:
-    """Rows in an order by chance, so that each touches its own page; a checkpoint after `every` of them, and one at the end.
+    """Rows in random order, so that each touches its own page; a checkpoint after `every` of them, and one at the end.
 
     No commit waits for its log (synchronous_commit = off): what is synced is synced by checkpoints.
     """

@@ -1,4 +1,4 @@
-"""HTML from texts that come from anybody: whatever is no `Markup` is escaped, and names can be replaced on the way."""
+"""HTML from texts that come from anybody: anything but `Markup` is escaped, and names can be replaced on the way."""
 
 import html
 from collections.abc import Callable

@@ -31,7 +31,7 @@ wall clock. `dev` is the kernel's device number, major << 20 | minor. **NULL mea
 | sensors | name, ran, and why it did not, or what it does not say on this kernel |
 | tables | per table the rows kept and lost |
 | recorder | its version, CPU time, peak memory, pid; what it cost a call when it started: call_ns (one that does nothing), call_passing_ns (of it, the way to the programs and back), call_lookup_ns (more, where the page cache is asked) |
-| inputs | for `diagnose`: file, tool, version, lines, units, tables that it filled, and why it shows only a part (`partial`) |
+| inputs | for `diagnose`: file, tool, version, lines, units, tables that it filled, why it shows only a part (`partial`), rows of numbers read (`figures`) and not (`skipped`) |
 | notes | what else a reader should know |
 """
 

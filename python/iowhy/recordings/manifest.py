@@ -99,7 +99,8 @@ class Recorder(Struct, frozen=True):
 class Input(Struct, frozen=True):
     """One part of a text that was read by `iowhy diagnose`, and the tables that it filled.
 
-    `partial` says why it shows only a part of what happened; None where it shows the whole.
+    `partial` says why it shows only a part of what happened; None where it shows the whole. `figures` are the rows of
+    numbers that were read, `skipped` those that were not understood.
     """
 
     file: str
@@ -110,6 +111,8 @@ class Input(Struct, frozen=True):
     units: str | None = None
     partial: str | None = None
     tables: tuple[str, ...] = ()
+    figures: Whole = 0
+    skipped: Whole = 0
 
 
 class Manifest(Struct, frozen=True):

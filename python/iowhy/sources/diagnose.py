@@ -143,6 +143,8 @@ def _record(
                 units=part.parsed.units,
                 partial=part.parsed.partial,
                 tables=_filled(part.parsed),
+                figures=part.parsed.figures,
+                skipped=part.parsed.skipped,
             )
             for part in parts
         ],

@@ -144,6 +144,9 @@ class Parsed(Struct):
     missing: list[str] = field(default_factory=list)
     partial: str | None = None
     problem: Problem | None = None
+    #: Of its tables' rows: how many lines of figures are among its lines and were not understood, and how many were.
+    skipped: int = 0
+    figures: int = 0
 
     def add(self, table: str, row: dict[str, object]) -> None:
         """Append one row to a table that holds plain rows."""

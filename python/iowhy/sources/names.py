@@ -50,6 +50,17 @@ class Names:
         self._files: dict[str, tuple[int, int]] = {}
         self._threads: dict[tuple[int, int], dict[str, object]] = {}
 
+    def copy(self) -> Names:
+        """Another one that knows the same names."""
+        other = Names(self.pids)
+        other.take(self)
+        return other
+
+    def take(self, other: Names) -> None:
+        """Know what another one knows, and nothing else."""
+        self._disks, self._files = dict(other._disks), dict(other._files)
+        self._threads = {key: dict(row) for key, row in other._threads.items()}
+
     def disk(self, name: str, number: int | None = None) -> int:
         """Device number of a disk; `number` when the text gives it (the first one seen stays)."""
         known = self._disks.get(name)

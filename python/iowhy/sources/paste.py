@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from iowhy.errors import Problem
-from iowhy.sources import decimals, layout, plausible
+from iowhy.sources import decimals, layout, plausible, repairs
 from iowhy.sources.format import LINE_CHARACTERS, REJECTS_KEPT, Block, Claim, Format, Parsed, Part
 from iowhy.sources.formats import formats
 from iowhy.sources.names import Names
@@ -27,6 +27,11 @@ PASTE_MAX_BYTES = 32 * 1024 * 1024
 PASTE_MAX_LINES = 2_000_000
 #: A hint is searched for in this much of a line: headers are short, hostile lines are not.
 HINT_CHARACTERS = 512
+
+#: A longer text is not tried with repairs, each of which reads it anew.
+REPAIRED_LINES = 5_000
+#: How many repairs may be needed together: a table in Markdown, in a mail, in a log.
+REPAIRS_TOGETHER = 4
 
 #: How sure a format must be of a line to take the blanks before it off.
 OUTDENTS = 0.8
@@ -40,6 +45,8 @@ _ESCAPES = re.compile(
 )
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b\ufeff]")
 _BLANKS = re.compile(r"[\u00a0\u2000-\u200a\u202f\u3000]")
+#: The wide forms of ASCII that Chinese and Japanese texts have, the colon above all.
+_WIDE = {wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)}
 _FENCE = re.compile(r"\s{0,3}(```|~~~)")
 # "user@host:~$ ", "[user@host dir]# ", "$ ", "host% " and the like.
 _PROMPT = re.compile(
@@ -91,6 +98,8 @@ def too_large(source: str, size: int, lines: int | None = None) -> Problem:
 
 def _clean(line: str) -> str:
     line = line.removesuffix("\r")
+    if not line.isascii():
+        line = line.translate(_WIDE)
     if line.isprintable():
         return line
     line = _ESCAPES.sub("", line)
@@ -108,6 +117,16 @@ def split(lines: Sequence[str], source: str, names: Names, only: Format | None =
         result.parts.append(Part(source, only.name, 1, len(lines), read_block(only, block)))
         return result
     lines = _outdented(layout.plain(lines))
+    return (
+        _repaired(lines, source, names)
+        if len(lines) <= REPAIRED_LINES
+        else _taken(lines, source, names)
+    )
+
+
+def _taken(lines: Sequence[str], source: str, names: Names) -> Split:
+    """A plain text, taken apart."""
+    result = Split()
     for start, end, command, form in _blocks(lines):
         if form is None or form.read is None:
             for at in range(start, end):
@@ -116,7 +135,96 @@ def split(lines: Sequence[str], source: str, names: Names, only: Format | None =
         block = Block(lines[start:end], start + 1, source, names, command)
         parsed = read_block(form, block)
         result.parts.append(Part(source, form.name, start + 1, end - start, parsed))
+    _count_skipped(result, lines)
     return result
+
+
+def _unread_places(found: Split) -> set[int]:
+    places = {number - 1 for number, _ in found.unread}
+    return places | {number - 1 for part in found.parts for number, _ in part.parsed.rejects}
+
+
+def _count_skipped(found: Split, lines: Sequence[str]) -> None:
+    """Rows of each part that were understood, and that were not: those without an empty line between them and its other lines."""
+    unread = _unread_places(found)
+    for part in found.parts:
+        places = range(part.first_line - 1, part.first_line - 1 + part.lines)
+        own = {at for at in places if at not in unread and lines[at].strip()}
+        part.parsed.figures = sum(repairs.is_row(lines[at]) for at in own)
+        near = {*own}
+        for step in (1, -1):
+            at = -1
+            for at in sorted(near, key=lambda place: step * place):
+                while 0 <= at + step < len(lines) and at + step in unread and at + step not in near:
+                    if not lines[at + step].strip():
+                        break
+                    at += step
+                    near.add(at)
+        part.parsed.skipped = sum(at in unread and repairs.is_debris(lines[at]) for at in near)
+
+
+def _repaired(lines: Sequence[str], source: str, names: Names) -> Split:
+    """A text taken apart after those repairs by which more of its figures are understood, the best one first."""
+    known = names.copy()
+    found = _taken(lines, source, known)
+    origin: Sequence[int] = range(len(lines))
+    for _ in range(REPAIRS_TOGETHER):
+        unread = _unread_places(found)
+        if not any(any(map(str.isdigit, lines[at])) for at in unread if at < len(lines)):
+            break
+        best = _understood(found, lines, unread)
+        better: tuple[list[repairs.Line], Split, Names] | None = None
+        for repair in repairs.REPAIRS:
+            made = repair(lines, unread)
+            texts = [text for _, text in made]
+            if texts == lines or len(texts) > 2 * REPAIRED_LINES:
+                continue
+            tried = names.copy()
+            result = _taken(texts, source, tried)
+            score = _understood(result, texts, _unread_places(result))
+            if score > best:
+                best, better = score, (made, result, tried)
+        if better is None:
+            break
+        made, found, known = better
+        lines = [text for _, text in made]
+        origin = [origin[at] for at, _ in made]
+    names.take(known)
+    return _renumbered(found, origin)
+
+
+def _understood(found: Split, lines: Sequence[str], unread: Collection[int]) -> int:
+    """How many numbers are in lines that are understood."""
+    return sum(
+        repairs.figures(lines[at])
+        for part in found.parts
+        for at in range(part.first_line - 1, part.first_line - 1 + part.lines)
+        if at not in unread and part.parsed.lines_understood
+    )
+
+
+def _renumbered(found: Split, origin: Sequence[int]) -> Split:
+    """With the numbers that lines have in the file."""
+    if isinstance(origin, range):
+        return found
+    for part in found.parts:
+        part.parsed.rejects = [
+            (origin[number - 1] + 1, text) for number, text in part.parsed.rejects
+        ]
+    return Split(
+        [
+            replace(
+                part,
+                first_line=origin[part.first_line - 1] + 1,
+                lines=origin[part.first_line + part.lines - 2] - origin[part.first_line - 1] + 1,
+            )
+            if part.lines
+            else part
+            for part in found.parts
+        ],
+        [(origin[number - 1] + 1, text) for number, text in found.unread],
+        found.unread_dropped,
+    )
 
 
 def read_block(form: Format, block: Block) -> Parsed:

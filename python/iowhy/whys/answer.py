@@ -4,9 +4,11 @@ from iowhy.units import three_digits
 from iowhy.whys import classes
 from iowhy.whys.budget import Budget
 from iowhy.whys.chain import capital, duration, percent
+from iowhy.whys.confidence import rows_not_read
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import OF_TIME, THE_PART, Finding
 from iowhy.whys.remedy import Fix
+from iowhy.whys.statements import TELLING, Statement
 from iowhy.whys.thresholds import LEADS
 from iowhy.whys.typed import Commands
 
@@ -52,9 +54,24 @@ def most_unclaimed(budget: Budget, left: list[float]) -> tuple[str, float]:
 
 
 def headline(
-    facts: Facts, made: Commands, findings: tuple[Finding, ...], unclaimed: tuple[str, float]
+    facts: Facts,
+    made: Commands,
+    findings: tuple[Finding, ...],
+    stated: tuple[Statement, ...],
+    unclaimed: tuple[str, float],
 ) -> str:
     """What is slow, and how much. `unclaimed` is the class of waits of which most belongs to no cause, and how much."""
+    said = _said(facts, made, findings, stated, unclaimed)
+    return f"{said} {capital(rows_not_read(facts))}." if facts.run.skipped else said
+
+
+def _said(
+    facts: Facts,
+    made: Commands,
+    findings: tuple[Finding, ...],
+    stated: tuple[Statement, ...],
+    unclaimed: tuple[str, float],
+) -> str:
     budget = facts.budget
     if too_short(facts):
         return _too_short(facts, made)
@@ -66,6 +83,9 @@ def headline(
         else:
             long = f"{facts.run.who} took {duration(took)}, " if known else ""
         return f"Nothing to fix in I/O: {long}{findings[0].summary}."
+    fact = _fact(facts, findings, stated, unclaimed)
+    if fact is not None:
+        return fact
     if not budget.known and not findings:
         return (
             f"Unknown: nothing here shows where the time went. Record it: `{made.record_again()}`"
@@ -80,6 +100,25 @@ def headline(
         # It is known what is waited for, and it is more than what the finding can give.
         largest = cls
     return _no_single_cause(facts, largest, findings)
+
+
+def _fact(
+    facts: Facts,
+    findings: tuple[Finding, ...],
+    stated: tuple[Statement, ...],
+    unclaimed: tuple[str, float],
+) -> str | None:
+    """What a text states, where nothing explains most of the time: the gravest of it."""
+    if not stated:
+        return None
+    fact = f"{capital_subject(stated[0].link.statement)}."
+    first = findings[0] if findings else None
+    if first is not None and (first.share_of not in OF_TIME or first.never_ends):
+        return fact if first.share_of not in OF_TIME and stated[0].grave >= TELLING else None
+    if not facts.budget.known:
+        return None if first is not None else fact
+    leads = first is not None and first.ended >= LEADS and unclaimed[1] <= first.ended
+    return fact if not leads and stated[0].grave >= TELLING else None
 
 
 def _too_short(facts: Facts, made: Commands) -> str:
@@ -157,11 +196,14 @@ def part_of(part_ns: float, whole_ns: float) -> str:
     return f"{three_digits(part_ns / _NS[unit])} of {whole}"
 
 
-def saved(verdict_s: float | None, basis: str, mode: str, fix: Fix) -> str:
+def saved(
+    verdict_s: float | None, basis: str, mode: str, fix: Fix, share_of: str = THE_TIME
+) -> str:
     """What a fix could save at best: `1.4 s → 0.43 s at best`. `verdict_s`: the time that shares are of."""
     if fix.looks or fix.gain <= 0:
         return ""
     if verdict_s is None or basis != "threads" or mode not in ("run", "block"):
-        return f"could save up to {percent(fix.gain)} of the time"
+        of = THE_TIME if share_of in OF_TIME else share_of
+        return f"could save up to {percent(fix.gain)} of {of}"
     before = verdict_s * 1e9
     return f"{duration(before)} → {duration(before * (1.0 - fix.gain))} at best"

@@ -85,6 +85,8 @@ class Budget(Struct, frozen=True):
     unknowns: tuple[str, ...] = ()
     intervals: int | None = None
     basis: str = "threads"
+    #: The number of CPUs is not known: how long one program waits is at least its share, and may be all of the time.
+    lower_bound: bool = False
     left_out: float = 0.0
     _lines: dict[str, Line] = field(default_factory=dict)
 
@@ -216,6 +218,7 @@ def measure(relations: Relations) -> Budget:
         unknowns=unknowns,
         intervals=_intervals(relations) if basis == "threads" else None,
         basis=basis,
+        lower_bound="the number of CPUs" in unknowns,
         left_out=left_out / whole,
     )
 

@@ -1,7 +1,7 @@
 """How sure a finding is: what lowers its confidence, each with the reason in words."""
 
 from iowhy.recordings.schema import tables
-from iowhy.sentences import worded
+from iowhy.sentences import Sentence, worded
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate
 
@@ -10,6 +10,8 @@ from iowhy.whys.finding import Candidate
 SHORT_NS = 1_000_000_000
 #: Intervals below which a share may be one accident.
 FEW_INTERVALS = 3
+#: Rows that could not be read, from this share on, may be what would show the contrary.
+FEW_SKIPPED = 0.1
 #: The recorder's share of the machine's CPU time above which it changes what it measures.
 RECORDER_SHARE = 0.05
 #: The highest confidence in the whole from evidence of a part: as high as in the contrary.
@@ -87,12 +89,22 @@ def confidence(facts: Facts, candidate: Candidate) -> tuple[float, tuple[str, ..
     if not run.complete:
         value *= 0.9
         reasons.append(worded("cut-off", "the recording was cut off before its end"))
+    if run.skipped:
+        value *= 1 - run.skipped_share
+        value = value if run.skipped_share < FEW_SKIPPED else min(value, PART)
+        reasons.append(rows_not_read(facts))
     part = part_shown(facts, candidate)
     if part is not None:
         value = min(value, PART)
         said = "the text shows only part of what happened: {part}"
         reasons.append(worded("only-part", said, part=part))
     return max(0.05, min(0.99, value)), tuple(reasons)
+
+
+def rows_not_read(facts: Facts) -> Sentence:
+    """How many rows of other tools' texts count for nothing."""
+    said = "{skipped:count} of {figures:count row} of numbers could not be read"
+    return worded("rows-not-read", said, skipped=facts.run.skipped, figures=facts.run.figures)
 
 
 def part_shown(facts: Facts, candidate: Candidate) -> str | None:

@@ -15,16 +15,19 @@ from iowhy.whys.confidence import confidence, part_shown
 from iowhy.whys.evidence import READ_ONCE
 from iowhy.whys.facts import Facts, facts_of
 from iowhy.whys.failures import failures
-from iowhy.whys.finding import THE_PART, WITHOUT_RECORDER, Candidate, Claim, Finding, Saving
+from iowhy.whys.finding import THE_PART, WITHOUT_RECORDER, Candidate, Claim, Finding, Link, Saving
 from iowhy.whys.in_whose_code import in_whose_code
 from iowhy.whys.layers_below import layers_below
 from iowhy.whys.program import Program
 from iowhy.whys.remedy import Fix, Remedy
 from iowhy.whys.settle import settle_with_rest
 from iowhy.whys.shared_remedies import together
+from iowhy.whys.statements import statements
 from iowhy.whys.thresholds import LEADS, LISTED
 from iowhy.whys.typed import Commands, commands
 
+#: From this share of rows of numbers that could not be read, what is left shows no cause.
+TOO_MANY = 0.2
 #: How many findings are shown first.
 SHOWN = 3
 
@@ -36,6 +39,8 @@ class Verdict(Struct, frozen=True):
     findings: tuple[Finding, ...]
     budget: Budget
     unknowns: tuple[str, ...]
+    #: What other tools' texts state, the gravest first.
+    statements: tuple[Link, ...]
     notes: tuple[str, ...]
     elapsed_s: float | None
     lost: dict[str, int]
@@ -67,8 +72,12 @@ class Verdict(Struct, frozen=True):
         return f"{self.headline} Fix ({first.cause}): {fix.do}{f'; {saved}' if saved else ''}."
 
     def saved(self, fix: Fix) -> str:
-        """What a fix could save at best, in words; nothing if not known to."""
-        return answer.saved(self.shares_of_s, self.budget.basis, self.commands.mode, fix)
+        """What a fix could save at best, in words; nothing where it is not known to."""
+        of = next((one for one in self.findings if fix in one.fixes), None)
+        if of is not None and self.budget.lower_bound and frozenset(of.classes) <= classes.STORAGE:
+            return ""
+        share_of = answer.THE_TIME if of is None else of.share_of
+        return answer.saved(self.shares_of_s, self.budget.basis, self.commands.mode, fix, share_of)
 
     def worth(
         self, finding: Finding, number: int, *, brief: bool = False, conditions: bool = True
@@ -126,13 +135,17 @@ def verdict_of(facts: Facts) -> Verdict:
         *findings,
     ]
     unknowns = list(budget.unknowns)
+    stated = statements(facts)
     if not facts.run.pasted:
         unknowns += _missing(facts.run.missing)
     return Verdict(
-        headline=answer.headline(facts, made, tuple(findings), answer.most_unclaimed(budget, left)),
+        headline=answer.headline(
+            facts, made, tuple(findings), stated, answer.most_unclaimed(budget, left)
+        ),
         findings=tuple(findings),
         budget=budget,
         unknowns=tuple(made.filled(one) for one in unknowns),
+        statements=tuple(one.link for one in stated),
         notes=(
             *_not_whole(facts),
             *budget.notes,
@@ -151,8 +164,9 @@ def verdict_of(facts: Facts) -> Verdict:
 
 
 def _looked_for(facts: Facts) -> tuple[Cause, ...]:
-    """A run that is mostly its own start and end has no cause worth the time of looking for one."""
-    return () if answer.too_short(facts) else causes()
+    """A run that is mostly its own start and end has no cause worth the time of looking for one; nor has a table of which much could not be read."""
+    partly_read = facts.run.skipped_share >= TOO_MANY
+    return () if partly_read or answer.too_short(facts) else causes()
 
 
 def _failing(facts: Facts) -> list[str]:

@@ -59,6 +59,7 @@ def as_json(verdict: Verdict) -> dict[str, object]:
             }
             for line in (verdict.budget.lines if verdict.budget.known else ())
         ],
+        "statements": [_link(link) for link in verdict.statements],
         "unknown": [described(one) for one in verdict.unknowns],
         "notes": [described(one) for one in verdict.notes],
         "lost": dict(verdict.lost),

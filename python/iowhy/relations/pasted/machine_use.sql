@@ -34,7 +34,8 @@ WITH levels AS (
     FROM (VALUES (2), (4), (8)) AS f(n)
     CROSS JOIN levels s
     CROSS JOIN cpu_limits l
-    WHERE s.runnable >= 0.5 AND s.busy_share * n BETWEEN l.saturated_share AND l.serial_cores
+    -- More processes that run or are ready than CPUs leave none idle.
+    WHERE s.runnable >= 0.5 AND s.runnable <= n AND s.busy_share * n BETWEEN l.saturated_share AND l.serial_cores
 ), busiest AS (
     SELECT max(cpu_share) AS cpu_share
     FROM (

@@ -30,6 +30,8 @@ class Report(Struct):
     devices: dict[str, dict[str, float]] = field(default_factory=dict)
     has_devices: bool = False
     sections: set[str] = field(default_factory=set)
+    #: Some of its rows may be missing.
+    cut: bool = False
 
 
 def cpu_counters(cpu: Mapping[str, float], interval_ns: int) -> dict[str, float]:
@@ -111,6 +113,12 @@ def is_partition(name: str, all_names: Sequence[str]) -> bool:
     return whole in all_names or (whole.endswith("p") and whole[:-1] in all_names)
 
 
+def idle_left_out(reports: Sequence[Report]) -> bool:
+    """Whether some of them show that devices without a request are not printed (-z)."""
+    seen = {name for report in reports for name in report.devices}
+    return any(0 < len(one.devices) < len(seen) for one in reports if not one.cut)
+
+
 def emit(
     parsed: Parsed,
     reports: Sequence[Report],
@@ -118,8 +126,19 @@ def emit(
     *,
     since_boot: bool,
     interval_ns: int | None,
+    left_out: bool = True,
 ) -> None:
-    """Put reports into cpu_samples and disk_samples (or measurements, for plain `iostat -d`)."""
+    """Put reports into cpu_samples and disk_samples (or measurements, for plain `iostat -d`).
+
+    `left_out`: devices without a request are not printed (-z).
+    """
+    if reports and not left_out:
+        reports[-1].cut = True
+    seen = list(dict.fromkeys(name for report in reports for name in report.devices))
+    for report in reports:
+        # A header alone is no interval of zeros.
+        report.has_devices &= bool(report.devices) or (left_out and not report.cut)
+    reports = [one for one in reports if one.cpu or one.has_devices]
     load = list(reports)
     if since_boot and load:
         _since_boot(parsed, load[0])
@@ -133,7 +152,6 @@ def emit(
     interval_ns = parsed.length_ns(interval_ns, load, dates if dated else ())
     if dated:
         parsed.clock = "wall"
-    seen = list(dict.fromkeys(name for report in reports for name in report.devices))
     wholes = [name for name in seen if not is_partition(name, seen)]
     layouts = {name: columns for report in reports for name, columns in report.devices.items()}
     for at, report in enumerate(load):
@@ -145,17 +163,48 @@ def emit(
         if not report.has_devices:
             continue
         for name in wholes:
+            row = report.devices.get(name)
+            if row is None and report.cut:
+                continue
             # With -z an idle device is not printed: all its columns were zero.
-            row = report.devices.get(name) or dict.fromkeys(layouts[name], 0.0)
+            row = row or dict.fromkeys(layouts[name], 0.0)
             disk = device_counters(row, interval_ns)
             if disk is not None:
                 key = {"dev": names.disk(name)}
                 parsed.intervals.add("disk_samples", key, start, interval_ns, disk)
             else:
                 _plain(parsed, end, name, row, "")
+    _waits(parsed, load, wholes)
     apart = any(one.table == "disk_samples" for one in parsed.intervals)
     if load and wholes and not apart and "iostat -x 1 10" not in parsed.missing:
         parsed.missing.append("iostat -x 1 10")
+
+
+def _waits(parsed: Parsed, load: Sequence[Report], names: Sequence[str]) -> None:
+    """How long requests of each kind take: as printed, which counts of a second would round."""
+    for name in names:
+        rows = [report.devices[name] for report in load if name in report.devices]
+        for kind, letter in (("reads", "r"), ("writes", "w"), ("flushes", "f")):
+            # Old layouts have one mean for reads and writes.
+            times = [
+                (row[f"{letter}/s"], row.get(f"{letter}_await", row.get("await", 0.0)) * MS)
+                for row in rows
+                if row.get(f"{letter}/s")
+            ]
+            if not any(time for _, time in times):
+                continue
+            count = sum(rate for rate, _ in times)
+            values = {
+                "per_s": count / len(rows),
+                "mean_ns": sum(rate * time for rate, time in times) / count,
+                "least_ns": min(time for _, time in times),
+                "most_ns": max(time for _, time in times),
+            }
+            for metric, value in values.items():
+                parsed.measure(name, f"{kind}_{metric}", value)
+        queues = [row.get("aqu-sz", row.get("avgqu-sz")) for row in rows]
+        known = [queue for queue in queues if queue is not None]
+        parsed.measure(name, "queue_length", sum(known) / len(known) if known else None)
 
 
 def _since_boot(parsed: Parsed, report: Report) -> None:

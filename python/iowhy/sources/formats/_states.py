@@ -40,6 +40,8 @@ def emit(parsed: Parsed, sleepers: Sequence[Sleeper], since: str = "") -> None:
         return
     for why, count in Counter(one.reason() or "unknown" for one in sleepers).items():
         parsed.measure(why, "uninterruptible_threads", float(count))
+    for name, count in Counter(one.named() for one in sleepers[:NAMED]).items():
+        parsed.measure(name, "in_state_d", float(count))
     named = ", ".join(one.named() for one in sleepers[:NAMED])
     more = f" and {len(sleepers) - NAMED:,} more" if len(sleepers) > NAMED else ""
     threads = "thread is" if len(sleepers) == 1 else "threads are"

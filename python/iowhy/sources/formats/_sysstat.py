@@ -17,15 +17,25 @@ from iowhy.sources.numbers import NS_PER_S, number
 
 #: "Linux 4.4.0-1072-aws (host) 12/18/2018 _x86_64_ (16 CPU)"
 #: The name is taken out of many a paste, and sysstat before 10 prints neither machine nor CPUs.
-BANNER = r"^Linux \d\S*(?:\s+\([^)]*\))?\s+\d\S*(?:\s+_\w+_(?:\s+\(\d+ CPUs?\))?)?\s*$"
-_BANNER = re.compile(
-    r"Linux (?P<kernel>\d\S*)(?:\s+\((?P<name>[^)]*)\))?\s+(?P<date>\d\S*)"
-    r"(?:\s+_(?P<machine>\w+)_(?:\s+\((?P<cpus>\d+) CPUs?\))?)?\s*$"
-)
-_CLOCK = re.compile(r"(\d{1,2}):(\d{2}):(\d{2})(?:\s+([AP]M))?(?=\s|$)")
+#: The date is in the machine's language; where the machine follows, it may have words.
+_HEAD = r"^Linux (?P<kernel>\d\S*)(?:\s+\((?P<name>[^)]*)\))?\s+"
+_END = r"\s+_(?P<machine>\w+)_(?:\s+\((?P<cpus>\d+) [^)]{1,12}\))?\s*$"
+_BANNER = re.compile(rf"{_HEAD}(?P<date>\S+(?:\s+\S+){{0,5}}?){_END}")
+_SHORT = re.compile(rf"{_HEAD}(?P<date>\d\S*)\s*$")
+BANNER = re.sub(r"\?P<\w+>", "", f"{_BANNER.pattern}|{_SHORT.pattern}")
 
-#: What stands instead of the time before the averages over all intervals, in some languages.
-AVERAGE = frozenset({"Average:", "Durchschn.:", "Moyenne:", "Media:", "平均时间:", "平均值:"})
+#: A time of day in any language: 22:53:12, 10:53:12 PM, 22时53分12秒, 下午 10時53分12秒.
+_APART = r"(?::|[^\x00-\x7f]{1,2}\s?)"
+_WORD = r"[^\x00-\x7f]\S{0,11}"
+TIME = rf"(?:{_WORD}\s+)?\d{{1,2}}{_APART}\d{{2}}{_APART}\d{{2}}[^\x00-\x7f]?(?:\s+(?:[AP]M|{_WORD}))?(?=\s|$)"
+_CLOCK = re.compile(
+    rf"(?:({_WORD})\s+)?(\d{{1,2}}){_APART}(\d{{2}}){_APART}(\d{{2}})[^\x00-\x7f]?(?:\s+([AP]M|{_WORD}))?(?=\s|$)"
+)
+
+#: What is printed instead of the time before the averages over all intervals: one word and a colon, in any language.
+AVERAGE = r"[^\W\d][\w.]{1,15}\s?[:：]"
+_AVERAGE = re.compile(rf"{AVERAGE}(?=\s)")
+_HALF_DAY_NS = 43_200 * NS_PER_S
 DAY_NS = 86_400 * NS_PER_S
 
 
@@ -38,14 +48,18 @@ class Banner(Struct):
 
 def banner(line: str) -> Banner | None:
     """Read the first line of a sysstat tool's output; None when it is not one."""
-    match = _BANNER.match(line)
+    match = _BANNER.match(line) or _SHORT.match(line)
     if match is None:
         return None
-    host: dict[str, object] = {"kernel": match["kernel"], "os": "Linux"}
-    host |= {name: match[name] for name in ("name", "machine") if match[name]}
-    if match["cpus"]:
-        host["cpus"] = int(match["cpus"])
-    return Banner(host, wall_ns(f"{match['date']} 00:00:00"))
+    found = match.groupdict()
+    host: dict[str, object] = {"kernel": found["kernel"], "os": "Linux"}
+    host |= {name: found[name] for name in ("name", "machine") if found.get(name)}
+    if found.get("cpus"):
+        host["cpus"] = int(found["cpus"])
+    date = found["date"]
+    if year := re.fullmatch(r"(\d{4})\D{1,2}(\d{1,2})\D{1,2}(\d{1,2})\D{0,2}", date):
+        date = f"{year[1]}-{int(year[2]):02}-{int(year[3]):02}"
+    return Banner(host, wall_ns(f"{date} 00:00:00"))
 
 
 def first_row(lines: Sequence[str], at: int, reach: int = 6) -> str:
@@ -72,11 +86,17 @@ class Day:
         match = _CLOCK.match(line)
         if match is None:
             return None
-        hours = int(match[1])
-        if match[4]:
-            hours = hours % 12 + (12 if match[4] == "PM" else 0)
-        within = (hours * 3600 + int(match[2]) * 60 + int(match[3])) * NS_PER_S
+        hours = int(match[2])
+        half = match[1] or match[5]
+        if half:
+            hours = hours % 12 + (12 if half == "PM" else 0)
+        within = (hours * 3600 + int(match[3]) * 60 + int(match[4])) * NS_PER_S
         when = self._midnight + within
+        if half and not half.isascii() and self._last is not None:
+            # Which half of the day a word means is known by the order alone.
+            while when < self._last - _HALF_DAY_NS // 2:
+                self._midnight += _HALF_DAY_NS
+                when += _HALF_DAY_NS
         if self._last is not None and when < self._last - DAY_NS // 2:
             self._midnight += DAY_NS
             when += DAY_NS
@@ -129,8 +149,8 @@ def rows(block: Block, parsed: Parsed) -> list[Row]:
         if words[0] == "#" and len(words) > 2 and words[1] == "Time":
             columns, width = words[2:], len(words) - 2
             continue
-        if words[0] in AVERAGE:
-            averages.append((at, words[1:]))
+        if average := _AVERAGE.match(line):
+            averages.append((at, line[average.end() :].split()))
             continue
         timed = day.split(line.strip())
         if timed is None and re.fullmatch(r"1\d{9}", words[0]):
@@ -194,9 +214,8 @@ def length(rows_: Sequence[Row], command: Sequence[str] | None) -> int | None:
 
 def stripped(line: str) -> str:
     """A line's text after the time of day, or the word that is in its place."""
-    words = line.split(None, 1)
-    if words and words[0] in AVERAGE:
-        return words[1].strip() if len(words) > 1 else ""
+    if average := _AVERAGE.match(line):
+        return line[average.end() :].strip()
     return _CLOCK.sub("", line.strip(), count=1).strip()
 
 

@@ -119,6 +119,8 @@ class _Reader:
             if len(cells) < len(names):
                 return False
             values = {name: number(cell) for name, cell in zip(names, cells, strict=False) if name}
+            if None in values.values():
+                return False
             now.disks[cells[0]] = {name: v for name, v in values.items() if v is not None}
             _waits(now.disks[cells[0]])
         elif "CPU" in self._section:
@@ -128,7 +130,7 @@ class _Reader:
             }
             label = row.get("Cpu", row.get("CPU", "all"))
             if "idle" not in shares:
-                return len(cells) >= 2
+                return "Idle" not in self._columns and len(cells) >= 2
             if self._section == "CPU SUMMARY":
                 now.cpus[-1] = shares
                 if (cpus := _get(row, "CPUs")) is not None:

@@ -16,6 +16,9 @@ NAME = "dd"
 TOOL = "dd"
 HINT = r"^\d+\+\d+ records in|^\d+ bytes (?:\(.*\) copied, |transferred in )"
 
+#: What makes the rate that of the device: written around the page cache, or through it before dd ends.
+_DIRECT = re.compile(r"(?:oflag|iflag)=\S*direct|-?\bconv=\S*f(?:data)?sync|oflag=\S*d?sync")
+
 _RECORDS = re.compile(r"(\d{1,18})\+(\d{1,18}) records (in|out)")
 _RESULT = re.compile(
     r"(\d{1,18}) bytes (?:\([^)]*\) copied, ([\d.,e+-]+) s(?:ec\w*)?,|transferred in ([\d.,]+) secs).*"
@@ -56,7 +59,10 @@ def read(block: Block) -> Parsed:
             blocks = None
         else:
             parsed.reject(at, line)
-    if runs:
+    if runs and _DIRECT.search(" ".join(block.command or ())):
+        parsed.measure("dd", "direct", 1.0)
+        parsed.missing.append("iostat -x 1 10")
+    elif runs:
         parsed.note(
             "dd's rate is of the page cache unless it syncs (conv=fsync) or goes around it (direct)"
         )

@@ -70,11 +70,13 @@ def read(block: Block) -> Parsed:
     parsed = Parsed(TOOL, units="counts of messages")
     events: Counter[tuple[str, str]] = Counter()
     tasks: list[tuple[str, int, list[str]]] = []
+    waited: dict[int, float] = {}
     in_stack = False
     for at, line in parsed.lines(block):
         text = line[_PREFIX.match(line).end() :]  # type: ignore[union-attr]
         if hung := _HUNG.search(text):
             tasks.append((hung[1], int(hung[2]), []))
+            waited[int(hung[2])] = float(hung[3])
             in_stack = True
         elif in_stack and (frame := _FRAME.fullmatch(text.strip())):
             # A frame with a question mark is left over on the stack from an earlier call.
@@ -90,6 +92,8 @@ def read(block: Block) -> Parsed:
         parsed.note(f"the kernel's log has {count:,} {_WORDS[name]} of {device}")
     # A task that goes on hanging is listed again and again.
     latest = {tid: _states.Sleeper(tid, comm, _waits_in(frames)) for comm, tid, frames in tasks}
+    for tid, sleeper in latest.items():
+        parsed.measure(sleeper.named(), "blocked_ns", waited[tid] * 1e9)
     _states.emit(parsed, list(latest.values()), " for longer than the kernel's limit")
     return parsed
 

@@ -13,7 +13,7 @@ from iowhy.sources.numbers import number
 
 NAME = "docker-stats"
 TOOL = "docker stats"
-HINT = r"^CONTAINER(?: ID)?\s+(?:NAME\s+)?CPU %\s+MEM USAGE.*MEM %"
+HINT = r"^(?:(?:CONTAINER(?: ID)?|NAME)\s+)+CPU %\s+MEM USAGE.*MEM %"
 SURE = 0.95
 
 _SIZE = r"([\d.]{1,20}) ?([kKMGTP]?i?B)"
@@ -28,22 +28,23 @@ def read(block: Block) -> Parsed:
     """Into measurements: subject is the container's name. Screens are of a stream: the last one of each counts."""
     parsed = Parsed(TOOL, units="kB, MB, GB of powers of 1000; KiB, MiB, GiB of 1024")
     rows: dict[str, re.Match[str]] = {}
-    blocks = False
+    blocks: int | None = None
     for at, line in parsed.lines(block):
-        if line.startswith("CONTAINER"):
-            blocks = "BLOCK I/O" in line
+        if "CPU %" in line:
+            # The pairs behind the memory are in the order of the titles.
+            blocks = None if "BLOCK I/O" not in line else 12 if "NET I/O" in line else 8
         elif match := _ROW.fullmatch(line):
             rows[match[2] or match[1]] = match
         else:
             parsed.reject(at, line)
     for name, match in rows.items():
-        _emit(parsed, name, match, blocks=blocks)
+        _emit(parsed, name, match, blocks)
     if rows:
         parsed.missing.append("sudo iowhy run -- CMD")
     return parsed
 
 
-def _emit(parsed: Parsed, name: str, match: re.Match[str], *, blocks: bool) -> None:
+def _emit(parsed: Parsed, name: str, match: re.Match[str], blocks: int | None) -> None:
     groups = match.groups()
     cpu = number(groups[2])
     parsed.measure(name, "container_cpu_share", None if cpu is None else cpu / 100)
@@ -54,9 +55,10 @@ def _emit(parsed: Parsed, name: str, match: re.Match[str], *, blocks: bool) -> N
         parsed.note(
             f"{name} uses {100 * (used / limit):.0f} % of its memory limit, page cache not counted"
         )
-    if blocks:
-        parsed.measure(name, "since_start_read_bytes", _bytes(groups[12], groups[13]))
-        parsed.measure(name, "since_start_written_bytes", _bytes(groups[14], groups[15]))
+    if blocks is not None:
+        read, written = groups[blocks : blocks + 2], groups[blocks + 2 : blocks + 4]
+        parsed.measure(name, "since_start_read_bytes", _bytes(*read))
+        parsed.measure(name, "since_start_written_bytes", _bytes(*written))
 
 
 def _bytes(text: str | None, unit: str | None) -> float | None:

@@ -34,6 +34,10 @@ _OF_DISKS = {"util": "%util", "rawa": "r_await", "wawa": "w_await"}
 _PER_S = {("system", "csw"): "cswch/s", ("procs", "new"): "proc/s"}
 _LEVELS = {("procs", "run"): "runq-sz", ("procs", "blk"): "blocked"}
 
+_KEPT = frozenset({"cpu", "memory", "paging", "procs", "system", "swap"})
+#: What is printed where a figure could not be had.
+_UNKNOWN = frozenset({"-", "missed"})
+
 #: One column: its group ("dsk/sda") and its name ("read").
 _Column = tuple[str, str]
 
@@ -162,7 +166,14 @@ def _row(columns: Sequence[_Column], line: str) -> dict[_Column, str] | None:
         whole = line[timed.end() :]
     cells = [timed[1]] if timed is not None else []
     cells += re.sub(r"[|:]", " ", whole).split()
-    if len(cells) < len(columns) or (size(cells[-1].removesuffix("%")) is None and len(cells) == 1):
+    if len(cells) < len(columns):
+        return None
+    # Columns that are not kept may hold names (--top-io); those that are hold amounts.
+    if any(
+        size(cell.removesuffix("%")) is None and cell not in _UNKNOWN
+        for (group, name), cell in zip(columns, cells, strict=False)
+        if (group in _KEPT or name in {"read", "writ"}) and name != "time"
+    ):
         return None
     return dict(zip(columns, cells, strict=False))
 

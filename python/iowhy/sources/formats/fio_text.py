@@ -58,7 +58,16 @@ def read(block: Block) -> Parsed:
             parsed.version = line.split()[0].removeprefix("fio-")
         if not (reader.line(line.rstrip()) or _OTHER.match(line)):
             parsed.reject(at, line)
+    reader.unlisted_syncs(_syncs_each(block))
     return parsed
+
+
+def _syncs_each(block: Block) -> int | None:
+    """After how many writes the job syncs, by an option at the prompt or in the line of a job."""
+    for text in (" ".join(block.command or ()), *block.lines):
+        if match := re.search(r"(?:^|[\s,-])f(?:data)?sync=(\d{1,9})", text):
+            return int(match[1]) or None
+    return None
 
 
 class _Reader:
@@ -70,6 +79,7 @@ class _Reader:
         self._side = ""
         self._percentiles: tuple[str, float] | None = None
         self._seen: dict[str, int] = {}
+        self._found: dict[str, dict[str, float]] = {}
 
     def line(self, line: str) -> bool:
         """Whether the line is one that says something."""
@@ -133,7 +143,26 @@ class _Reader:
             if value is not None:
                 self._add(f"{prefix}_{name}_ns", value * unit)
 
+    def unlisted_syncs(self, each: int | None) -> None:
+        """Syncs that the options ask for and versions before 3.15 do not list: what of a job's run its calls do not take."""
+        for subject, found in self._found.items():
+            if each is None or "sync_lat_mean_ns" in found or "write_runtime_ns" not in found:
+                continue
+            self._subject = subject
+            run = found["write_runtime_ns"] * found.get("jobs", 1.0)
+            counts = {
+                side: found.get(f"{side}_count", found.get(f"{side}_iops", 0.0) * run / 1e9)
+                for side in ("read", "write")
+            }
+            calls = sum(found.get(f"{side}_lat_mean_ns", 0.0) * n for side, n in counts.items())
+            syncs = counts["write"] // each
+            if syncs and run > calls:
+                self._add("sync_count", syncs)
+                self._add("sync_lat_mean_ns", (run - calls) / syncs)
+
     def _add(self, metric: str, value: float | None) -> None:
+        if value is not None:
+            self._found.setdefault(self._subject, {})[metric] = value
         self._parsed.measure(self._subject, metric, value)
 
 

@@ -11,13 +11,19 @@ from collections.abc import Sequence
 from iowhy.sources.clock import interval_of, wall_ns
 from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.formats import _sysstat
-from iowhy.sources.formats._iostat import Report, emit
+from iowhy.sources.formats._iostat import Report, emit, idle_left_out
 from iowhy.sources.numbers import number, numbers, size
 
 NAME = "iostat"
 TOOL = "iostat"
 # -h puts the name last, and breaks -x into four tables: reads, writes, discards, flushes.
-_DEVICE = r"(?:Device:?\s.*(?:tps|[rwdf]/s|rrqm/s)|\s*(?:tps|[rwdf]/s|rrqm/s)\s.*\sDevice:?\s*$)"
+# The word for a device, and the names of plain -d, are in the machine's language. BSD's begin with "device", sar's with "DEV".
+_DEVICE = (
+    r"(?:Device:?\s.*(?:tps|[rwdf]/s|rrqm/s)|\s*(?:tps|[rwdf]/s|rrqm/s)\s.*\sDevice:?\s*$"
+    r"|(?!device\b|DEV\b)[^\W\d][\w.]*\s?:?\s+(?:tps\s|rrqm/s\s|r/s\s.*(?:kB|MB|sec)/s).*)"
+)
+#: Plain -d: its columns in order, in the unit that the first of them names.
+_PLAIN = ("tps", "{}_read/s", "{}_wrtn/s", "{}_dscd/s", "{}_read", "{}_wrtn", "{}_dscd")
 HINT = _sysstat.BANNER + r"|^avg-cpu:\s+%user|^" + _DEVICE
 
 _HEADER = re.compile(_DEVICE)
@@ -43,18 +49,20 @@ def read(block: Block) -> Parsed:
     reader = _Reader()
     for at, line in enumerate(block.lines, block.first_line):
         reader.line(at, line)
-    reader.end()
+    command = block.command or ()
+    flags = "".join(word[1:] for word in command if re.fullmatch(r"-[a-zA-Z]+", word))
+    left_out = "z" in flags or idle_left_out(reader.reports[:-1])
+    reader.close(idle_left_out=left_out)
     parsed = reader.parsed
     if not reader.reports:
         return parsed
-    command = block.command or ()
-    flags = "".join(word[1:] for word in command if re.fullmatch(r"-[a-zA-Z]+", word))
     emit(
         parsed,
         reader.reports,
         block.names,
         since_boot=reader.has_banner and "y" not in flags,
         interval_ns=interval_of(command),
+        left_out=left_out,
     )
     return parsed
 
@@ -69,6 +77,8 @@ class _Reader:
         self._columns: list[str] = []
         self._state = ""
         self._stamp: int | None = None
+        #: The last header, until a row of it comes.
+        self._bare: tuple[int, str] | None = None
         #: A long device name stands on a line of its own in old versions and with -h.
         self._pending: tuple[int, str] | None = None
 
@@ -83,16 +93,35 @@ class _Reader:
                 self._state = ""
         elif self._head(line, words) or self._values(words):
             self.parsed.lines_understood += 1
+            if self._state == "rows" and _HEADER.match(line):
+                self._bare = (at, line)
         elif self._state == "rows" and len(words) == 1 and number(words[0]) is None:
             self._pending = (at, line.strip())
         else:
+            if self._state == "rows":
+                self.reports[-1].cut, self._bare = True, None
             self.parsed.reject(at, line)
 
     def end(self) -> None:
         """A name whose numbers did not come is not understood."""
         if self._pending is not None:
+            self.reports[-1].cut = True
             self.parsed.reject(*self._pending)
             self._pending = None
+
+    def close(self, *, idle_left_out: bool) -> None:
+        """A header at the end whose rows did not come is not understood, unless idle devices have none."""
+        self.end()
+        last = self.reports[-1] if self.reports else None
+        if self._bare is not None and last is not None and not (last.devices or idle_left_out):
+            last.cut = True
+            self.parsed.lines_understood -= 1
+            self.parsed.reject(*self._bare)
+        extended = [one for one in self.reports if "r/s" in one.sections and one.devices]
+        if extended and not any(
+            "%util" in one.sections or "util" in one.sections for one in extended
+        ):
+            self.parsed.partial = "the table of iostat is cut off on the right"
 
     def _head(self, line: str, words: Sequence[str]) -> bool:
         """Whether it is a banner, a date or the header of a section."""
@@ -105,7 +134,7 @@ class _Reader:
             self._report("cpu")
             self._state = "cpu"
         elif _HEADER.match(line):
-            self._columns = [word.rstrip(":") for word in words]
+            self._columns = _columns(words)
             cells = [name for name in self._columns if name != "Device"]
             current = self._report("device", cells)
             current.has_devices = True
@@ -132,7 +161,14 @@ class _Reader:
         row = _row(self._columns, words, self._pending[1] if self._pending is not None else "")
         if row is None:
             return False
-        self.reports[-1].devices.setdefault(row[0], {}).update(row[1])
+        known = self.reports[-1].devices.get(row[0], {})
+        if known.keys() & row[1].keys():
+            # The same device again below one header: the rows of the next report.
+            following = self._report("device", list(row[1]))
+            following.has_devices, following.sections = True, set(row[1])
+            known = following.devices.get(row[0], {})
+        self.reports[-1].devices[row[0]] = known | row[1]
+        self._bare = None
         if self._pending is not None:
             self.parsed.lines_understood += 1
             self._pending = None
@@ -151,6 +187,20 @@ class _Reader:
             self._stamp = None
             self.reports.append(last)
         return last
+
+
+def _columns(words: Sequence[str]) -> list[str]:
+    """The names of a header's columns, in English."""
+    names = [word.rstrip(":") for word in words if word != ":"]
+    if "Device" not in names:
+        names[0] = "Device"
+    if names[1] == "tps" and not any(name.endswith(("_read/s", "_wrtn/s")) for name in names):
+        unit = re.match(r"kB|MB|Blk", names[2] if len(names) > 2 else "")
+        order = [name.format(unit[0] if unit else "kB") for name in _PLAIN]
+        if len(names) < 8:
+            order = [name for name in order if "dscd" not in name]
+        names[1:] = order[: len(names) - 1]
+    return names
 
 
 def _row(

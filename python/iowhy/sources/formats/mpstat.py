@@ -13,7 +13,7 @@ from iowhy.sources.formats._iostat import cpu_counters
 
 NAME = "mpstat"
 TOOL = "mpstat"
-_HEAD = r"(?:\d{1,2}:\d{2}:\d{2}(?: [AP]M)?|Average:)\s+CPU\s+%usr?\b.*%idle"
+_HEAD = rf"(?:{_sysstat.TIME}|{_sysstat.AVERAGE})\s+CPU\s+%usr?\b.*%idle"
 HINT = _sysstat.BANNER + "|^" + _HEAD
 
 

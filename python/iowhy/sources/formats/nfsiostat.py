@@ -17,9 +17,9 @@ from iowhy.sources.numbers import KIB, NS_PER_S, number
 
 NAME = "nfsiostat"
 TOOL = "nfsiostat"
-HINT = r"^\S+:\S* mounted on \S+:\s*$"
+HINT = r"^\S+:\S* mounted on \S+\s*$"
 
-_MOUNT = re.compile(r"(\S+:\S*) mounted on (\S+):\s*")
+_MOUNT = re.compile(r"(\S+:\S*) mounted on (\S+?):?\s*")
 _SIDE = re.compile(r"\s*(reads?|writes?):\s+(ops/s.*)")
 #: Title → metric behind read_ or write_, and what one of it is.
 _METRICS = {

@@ -13,7 +13,7 @@ from iowhy.sources.numbers import KIB, NS_PER_S
 
 NAME = "pidstat"
 TOOL = "pidstat"
-_HEAD = r"(?:#\s+Time|Average:|\d{1,2}:\d{2}:\d{2}(?: [AP]M)?)\s+(?:UID|USER|PID|TGID)\s.*Command"
+_HEAD = rf"(?:#\s+Time|{_sysstat.AVERAGE}|{_sysstat.TIME})\s+(?:UID|USER|PID|TGID)\s.*Command"
 HINT = _sysstat.BANNER + "|^" + _HEAD
 TICK_NS = 10_000_000
 

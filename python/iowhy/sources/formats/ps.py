@@ -51,16 +51,25 @@ def read(block: Block) -> Parsed:
     columns = _untitled(block)
     sleepers: list[_states.Sleeper] = []
     states: list[str] = []
+    process = ""
     for at, line in parsed.lines(block):
         words = line.split()
         if set(words) <= _KNOWN and _TEXT & set(words):
             columns = words
             continue
         cells = _cells(columns, words)
+        if cells is not None and process and cells.get("PID") == "-":
+            # `m`: a thread below its process.
+            cells = {name: cell for name, cell in cells.items() if name not in _TEXT}
+            cells |= {"PID": process.partition(" ")[0], "COMMAND": process.partition(" ")[2]}
+        elif cells is not None:
+            process = f"{cells.get('PID', '')} {next((cells[n] for n in _TEXT if n in cells), '?')}"
         if cells is None or not cells.get("PID", cells.get("TID", "")).isdigit():
             parsed.reject(at, line)
             continue
         state = (cells.get("STAT") or cells.get("S") or "?")[:1]
+        if state == "-":  # its threads have one each
+            continue
         states.append(state)
         _process(parsed, cells, state, block, sleepers)
     _states.emit(parsed, sleepers)

@@ -11,7 +11,7 @@ from iowhy.sources.numbers import NS_PER_S
 
 NAME = "sar"
 TOOL = "sar"
-_HEAD = r"\d{1,2}:\d{2}:\d{2}(?: [AP]M)?\s+(?:CPU\s+%us|proc/s|pswpin/s|pgpgin/s|tps\s|kbmemfree|runq-sz|DEV\s+tps|%s(?:cpu|io|mem)-10|kbswpfree|INTR\s)"
+_HEAD = rf"(?:{_sysstat.TIME}|{_sysstat.AVERAGE})\s+(?:CPU\s+%us|proc/s|pswpin/s|pgpgin/s|tps\s+rtps|kbmemfree|runq-sz|DEV\s+tps|%s(?:cpu|io|mem)-10|kbswpfree|INTR\s)"
 HINT = _sysstat.BANNER + "|^" + _HEAD
 _KNOWN = (
     VM_COUNTERS.keys()
@@ -35,7 +35,12 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
         if order[:1] == ["%irq"]:
             return None
         return Claim(0.85, again=not banner)
-    known = head[0] in _KNOWN or head[0] in {"DEV", "INTR", "tps"} or head[0].startswith("%s")
+    known = (
+        head[0] in _KNOWN
+        or head[0] in {"DEV", "INTR"}
+        or head[:2] == ["tps", "rtps"]
+        or head[0].startswith("%s")
+    )
     return Claim(0.85, again=not banner) if known else None
 
 

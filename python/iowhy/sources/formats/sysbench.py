@@ -13,8 +13,9 @@ from iowhy.sources.numbers import KIB, MIB, number
 
 NAME = "sysbench"
 TOOL = "sysbench"
-HINT = r"^sysbench \d|^File operations:|^Threads started!|^OLTP test statistics:|^SQL statistics:"
+HINT = r"^sysbench \d|^File operations:|^Throughput:\s*$|^Threads started!|^OLTP test statistics:|^SQL statistics:"
 BEGINS = "sysbench "
+NEAR = (r"sysbench|^Threads|: *\d|reads/s|read, MiB/s|^OLTP|^SQL|queries", 8)
 
 _VALUE = re.compile(
     r"\s*([A-Za-z0-9][\w /,.()-]{1,48}?):\s*([\d.]{1,20})\s*(ms|s|Mb|Kb|b)?\b\s*(?:\(\s*([\d.]{1,20}) per sec\.?\))?.*"
@@ -78,6 +79,8 @@ def read(block: Block) -> Parsed:
             parsed.version = version[1].rstrip(":")
         elif not _value(found, line) and not _OPTIONS.match(text):
             parsed.reject(at, line)
+    if found and "--file-test-mode=rnd" in " ".join(block.command or ()):
+        found["random"] = 1.0
     for metric, value in found.items():
         parsed.measure("sysbench", metric, value)
     if found.get("fsyncs_per_s"):

@@ -66,7 +66,11 @@ def read(block: Block) -> Parsed:
             disks = found[1].split()
         elif disks and now is not None and (row := _ROW.match(line[:_LEFT].strip())) is not None:
             _disks(now, disks, row[1], row[2].split())
-        elif (now is None and not line.startswith("Proc:")) or not (_SCREEN.search(line) or titles):
+        elif (
+            (disks and re.match(r"\s*(?:KB/t|tps|MB/s|%busy)\s", line))
+            or (now is None and not line.startswith("Proc:"))
+            or not (_SCREEN.search(line) or titles)
+        ):
             parsed.reject(at, line)
     _emit(parsed, screens)
     return parsed

@@ -17,22 +17,34 @@ from iowhy.sources.numbers import KIB, NS_PER_S, number, size
 
 NAME = "top"
 TOOL = "top"
-HINT = r"^top - \d{1,2}:\d{2}:\d{2}|^\s*PID\s+USER\s+PR\s+NI\s+VIRT\s+RES\s"
+# "Tasks: 181 total, 2 running, …" and the line of CPU shares, in any language: a word, then numbers with a word behind each.
+_TASKS = r"\S+\s*:\s+(?:\d+ [^\W\d]\S*,\s+){3,5}\d+ [^\W\d]\S*\s*$"
+_SHARES = r"%?[^\W\d]\S{0,11}\s*:\s*(?:\d+[.,]\d\s*%?\s?[^\W\d]{2,3}[,\s]+){6,7}\d+[.,]\d\s*%?\s?[^\W\d]{2,3}\s*$"
+HINT = (
+    r"^top - \d{1,2}:\d{2}:\d{2}|^\s*PID\s+USER\s+PR\s+NI\s+VIRT\s+RES\s|^"
+    + _TASKS
+    + "|^"
+    + _SHARES
+)
 
 #: top's delay between screens unless -d says otherwise (top(1), "-d").
 DELAY_NS = 3 * NS_PER_S
 
-_CPU = re.compile(r"%?Cpu\(?s?\)?\d*\s*:\s*(.*)")
-_CPU_SHARE = re.compile(r"([\d.,]+?)\s*%?\s*([a-z]{2})(?=[,\s]|$)")
-_MEMORY = re.compile(r"(?:(?P<unit>[KMGTP]iB) )?(?P<what>Mem|Swap)\s*:\s*(?P<rest>.*)")
-_AMOUNT = re.compile(
-    r"([\d.,]+)([kKmMgGtT]?)\+?\s+(total|free|used|buff/cache|avail Mem|buffers|cached)"
-)
+_CPU = re.compile(rf"(?={_SHARES})[^:]*:\s*(.*)|(?i:%?cpu\(?s?\)?\d*)\s*:\s*(.*)")
+# A share of 100 % touches what is before it: `us,100.0%sy`, `id,100,0 wa`.
+_CPU_SHARE = re.compile(r"(\d+(?:[.,]\d+)?)\s*%?\s*([^\W\d]{2,3})(?=[,\s]|$)")
+_MEMORY = re.compile(r"(?:(?P<unit>[KMGTP]iB) )?(?P<what>[^\W\d][\w.]{0,9})\s*:\s*(?P<rest>\d.*)")
+_AMOUNT = re.compile(r"(\d[\d.,]*)([kKmMgGtT]?)\+?\s+([^\W\d][^\d,]*)")
 #: Two letters of top → the names that iostat and mpstat have.
 STATES = {
     "us": "user", "sy": "system", "ni": "nice", "id": "idle", "wa": "iowait", "hi": "irq",
     "si": "soft", "st": "steal",
 }  # fmt: skip
+
+
+#: The order of the shares, and of the amounts of memory and of swap, in which other languages are read.
+_ORDER = tuple(STATES)
+_AMOUNTS = ("total", "free", "used", "buff/cache")
 
 
 class _Iteration:
@@ -45,8 +57,12 @@ class _Iteration:
 
 def sniff(lines: Sequence[str], at: int) -> Claim | None:
     """Its first line, which each iteration has; the titles of the tasks if that is cut off."""
-    mine = "load average" in lines[at] or ("%CPU" in lines[at] and "TIME" in lines[at])
-    return Claim(0.95, again=True) if mine else None
+    line = lines[at]
+    mine = line.startswith("top - ") or ("%CPU" in line and "TIME" in line)
+    # A paste that begins below the first line: that of the tasks, above that of the CPUs, or the latter alone.
+    below = next((other for other in lines[at + 1 : at + 3] if other.strip()), "")
+    headless = re.match(_SHARES, line) or (re.match(_TASKS, line) and _CPU.fullmatch(below.strip()))
+    return Claim(0.95 if mine else 0.8, again=True) if mine or headless else None
 
 
 def read(block: Block) -> Parsed:
@@ -67,20 +83,20 @@ def read(block: Block) -> Parsed:
         elif not iterations and text.split()[0] == "PID":
             iterations.append(_Iteration(0))
             columns = text.split()
+        elif re.match(_TASKS, text):
+            iterations = iterations or [_Iteration(0)]
+        elif match := _CPU.fullmatch(text):
+            iterations = iterations or [_Iteration(0)]
+            shares = _shares(match[1] or match[2])
+            if not shares:
+                parsed.reject(at, line)
+            elif not re.match(r"(?i)%?cpu\d", text):
+                iterations[-1].cpu = shares
+        elif iterations and not columns and (match := _MEMORY.fullmatch(text)):
+            if not _memory(iterations[-1], match):
+                parsed.reject(at, line)
         elif not iterations:
             parsed.reject(at, line)
-        elif text.startswith(("Tasks:", "Threads:")):
-            pass
-        elif match := _CPU.fullmatch(text):
-            shares = {
-                STATES[name]: value
-                for cell, name in _CPU_SHARE.findall(match[1].replace(", ", " , "))
-                if name in STATES and (value := number(cell)) is not None
-            }
-            if text.lower().startswith(("%cpu(s)", "cpu(s)")):
-                iterations[-1].cpu = shares
-        elif match := _MEMORY.fullmatch(text):
-            _memory(iterations[-1], match)
         elif text.split()[0] == "PID" or ("PID" in text.split() and "%CPU" in text.split()):
             columns = text.split()
         elif columns and (row := _process(columns, text)) is not None:
@@ -91,9 +107,26 @@ def read(block: Block) -> Parsed:
     return parsed
 
 
-def _memory(now: _Iteration, match: re.Match[str]) -> None:
+def _shares(text: str) -> dict[str, float]:
+    """The CPU's states by their letters, else (other languages) by their order; none if they cannot be all."""
+    cells = [(name, number(cell)) for cell, name in _CPU_SHARE.findall(text)]
+    known = {STATES[name]: value for name, value in cells if name in STATES and value is not None}
+    if len(known) < len(cells) or "idle" not in known:
+        if len(cells) != len(_ORDER):
+            return {}
+        known = {
+            STATES[name]: value
+            for name, (_, value) in zip(_ORDER, cells, strict=True)
+            if value is not None
+        }
+    return known
+
+
+def _memory(now: _Iteration, match: re.Match[str]) -> bool:
+    """Whether any amount of a line of memory or swap is known; in other languages they are in the order of the newer layout."""
     unit = {"KiB": KIB, "MiB": KIB**2, "GiB": KIB**3, "TiB": KIB**4}.get(match["unit"] or "", 1)
-    swap = match["what"] == "Swap"
+    # Swap is the second of the two lines, whatever it is called.
+    swap = match["what"] == "Swap" or (match["what"] != "Mem" and "total_bytes" in now.memory)
     names = {
         "total": "swap_total_bytes" if swap else "total_bytes",
         "free": "swap_free_bytes" if swap else "free_bytes",
@@ -102,11 +135,18 @@ def _memory(now: _Iteration, match: re.Match[str]) -> None:
         "cached": "cached_bytes",
         "buffers": "buffers_bytes",
     }
-    for amount, letter, what in _AMOUNT.findall(match["rest"]):
+    found = [
+        (amount, letter, what.strip(" ."))
+        for amount, letter, what in _AMOUNT.findall(match["rest"])
+    ]
+    if not any(what in names for _, _, what in found[:2]):
+        found = [(*one[:2], what) for one, what in zip(found, _AMOUNTS, strict=False)]
+    for amount, letter, what in found:
         # Decimals follow the locale; in the old layout the comma is the separator behind a letter.
         value = size(amount.rstrip(",.") + letter)
         if value is not None and what in names:
             now.memory[names[what]] = round(value * (1 if letter else unit))
+    return any(what in names for _, _, what in found)
 
 
 def _process(columns: Sequence[str], text: str) -> dict[str, str] | None:

@@ -8,6 +8,7 @@ scaled by -S. The first line is the average since boot and no load, unless -y le
 from __future__ import annotations
 
 import math
+import re
 from array import array
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -25,6 +26,13 @@ TOOL = "vmstat"
 HINT = r"^-*procs-*\s?-+\s?-*memory|^\s*(?:\S+\s+){0,2}r\s+b\s+swpd\s+free\s"
 
 #: Without these columns a header is not one.
+#: In other languages by shape: six groups of dashes, or 16 to 18 short names, above as many whole numbers whose last ones are
+#: shares of the CPUs.
+_GROUPS = r"^-{0,2}[^\W\d][\w.]*-*\s*(?:\s?-+[^\W\d][\w/]*-+){5}\s*$"
+_NAMES = r"^\s*(?:[^\W\d][^\s:]{0,9}\s+){15,17}[^\W\d][^\s:]{0,9}\s*$"
+HINT += f"|{_GROUPS}|{_NAMES}"
+_ENGLISH = ("r", "b", "swpd", "free", "buff", "cache", "si", "so", "bi", "bo", "in", "cs", "us", "sy", "id", "wa", "st", "gu")  # fmt: skip
+
 NEEDED = {"r", "b", "swpd", "free", "si", "so", "bi", "bo", "cs", "us", "sy", "id"}
 #: Columns that are used.
 USED = (
@@ -41,7 +49,18 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
         return Claim(0.9, again=True)
     if at + 1 < len(lines) and " swpd " in lines[at + 1]:
         return Claim(0.9, again=True)
-    return None
+    names = at if re.match(_NAMES, lines[at]) else at + 1
+    return Claim(0.85, again=True) if _translated(lines, names) else None
+
+
+def _translated(lines: Sequence[str], at: int) -> bool:
+    """Whether names of columns are at this line, by the row of numbers below them."""
+    if at + 1 >= len(lines) or not re.match(_NAMES, lines[at]):
+        return False
+    row = lines[at + 1].split()
+    if len(row) < len(lines[at].split()) or not all(cell.isdigit() for cell in row[:16]):
+        return False
+    return 97 <= sum(int(cell) for cell in row[12:18] if cell.isdigit()) <= 103
 
 
 def read(block: Block) -> Parsed:
@@ -60,12 +79,14 @@ def read(block: Block) -> Parsed:
     rows = _Rows()
     for number_, line in parsed.lines(block):
         words = line.split()
-        if words[0].strip("-") == "procs":
+        if words[0].strip("-") == "procs" or re.match(_GROUPS, line):
             pass
         elif set(words) >= NEEDED:
             # Collectors (ExaWatcher, OSWatcher) put the time of day before the columns.
             lead = words.index("r")
             columns = words[lead:]
+        elif _translated(block.lines, number_ - block.first_line):
+            lead, columns = 0, list(_ENGLISH[: len(words)])
         else:
             row = _row(columns, words[lead:])
             if row is None:

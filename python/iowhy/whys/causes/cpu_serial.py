@@ -15,13 +15,17 @@ GAIN = 0.2
 LEFT_OVER = 0.1
 # A busier machine looks like one with a CPU more.
 TOLD_BY_LOAD = 0.6
+# In figures of a whole machine: a process that fills a CPU; a device that works, or takes long.
+FILLED = 0.8
+WORKS = 0.3
+SLOW_NS = 20e6
 
 
 def find(facts: Facts) -> Candidate | None:
     """CPU time in intervals in which CPUs are left over."""
     budget, machine = facts.budget, facts.machine
     share = budget.modes(*MODES)
-    if share < GAIN:
+    if share < GAIN or _may_be_many_programs(facts):
         return None
     parallel = budget.modes("parallel") > budget.modes("serial")
     left_over = _left_over(facts)
@@ -71,6 +75,18 @@ def find(facts: Facts) -> Candidate | None:
             else ()
         ),
         needs=("thread_time",),
+    )
+
+
+def _may_be_many_programs(facts: Facts) -> bool:
+    """A whole machine's CPU time beside a device that is waited for: what computes need not be what waits."""
+    if facts.budget.basis != "machine" or any(
+        share >= FILLED for share in facts.measured.metric("cpu_share").values()
+    ):
+        return False
+    return any(
+        (one.busy_share or 0.0) >= WORKS or ((one.wait_ns or 0.0) >= SLOW_NS and one.load > 0)
+        for one in facts.devices.all
     )
 
 
@@ -284,6 +300,8 @@ CAUSE = Cause(
     fooled_by=(
         "busy polling (io_uring with polling, DPDK, spinning locks) is CPU time too",
         "a CPU that heat slows down looks like more work",
+        "figures of a whole machine, whose CPU time may be many programs': not counted if a device works or is slow, "
+        "unless a process fills a CPU",
     ),
     remedies=(
         # Unless one can change the program, only one of its own options divides its work.

@@ -28,6 +28,11 @@ ERRORS = 0.001
 LATE = 0.3
 # A device that works less than this is not what is waited for.
 WORKS = 0.3
+# Without the machine's CPU time: a device that is used less may just have been woken.
+USED = 0.1
+# With a longer queue, of a device that rests (is busy less than ALWAYS), how much longer than allowed a request must take.
+ALWAYS = 0.9
+BURSTS = 2.0
 # Busy all of the time, but for what the rounding of a percentage hides.
 STUCK = 0.99
 #: Linux disks that SMART can be read from: not virtual ones, arrays or volumes.
@@ -59,6 +64,8 @@ def find(facts: Facts) -> Candidate | None:
 def _found(facts: Facts) -> Candidate | None:
     requests = facts.requests
     stuck = None if evidence.requests_were_recorded(facts) else _stuck(facts)
+    if not facts.budget.known:
+        return stuck or _counters(facts)
     if stuck is not None or facts.budget.elapsed(*classes.STORAGE) < thresholds.LISTED:
         return stuck
     if not requests.count:
@@ -190,20 +197,36 @@ def _counters(facts: Facts) -> Candidate | None:
         return None
     if evidence.others_by_counters(facts):
         return None
-    works = device.busy_share is not None and device.busy_share >= WORKS
+    busy, known = device.busy_share or 0.0, facts.budget.known
     allowed = SERVICE_NS + (device.request_bytes or 0.0) / SLOWEST_BYTES_PER_NS
-    if device.depth > SHALLOW or device.wait_ns <= allowed or not works:
+    if device.wait_ns <= allowed or busy < (WORKS if known else USED):
+        return None
+    # That requests come many at a time explains some waiting, if the device rests in between not all of it.
+    bursts = device.depth > SHALLOW
+    if bursts and (busy >= ALWAYS or device.wait_ns <= BURSTS * allowed):
         return None
     beyond = Part.of(allowed, device.wait_ns, allowed)
+    queue = (
+        f"though it is only {percent(busy)} busy"
+        if bursts or not known
+        else "though its queue is short"
+    )
+    each = f"{duration(device.wait_ns)} per request {queue}"
     return Candidate(
-        claims=(Claim(classes.STORAGE, fraction=beyond.claimed),),
+        claims=(Claim(classes.STORAGE, fraction=beyond.claimed),) if known else (),
         chain=chain_of(links.device_load(facts)),
-        summary=f"waiting for {device.name}, which takes {duration(device.wait_ns)} per request though its queue is short",
+        summary=f"waiting for {device.name}, which takes {each}" if known else f"taking {each}",
         saving=Saving(beyond.saved, f"if {device.name} answers in {duration(allowed)}"),
         remedies=_remedies(device.name),
-        confidence=0.7,
-        lowered_by=(_ONLY_MEANS,),
+        confidence=0.7 if known and not bursts else 0.5,
+        lowered_by=(_IN_BURSTS if bursts else _ONLY_MEANS, *(() if known else (_NOBODY_WAITS,))),
+        fixed_share=None if known else busy,
+        share_of=f"{device.name}'s time",
     )
+
+
+_IN_BURSTS = "requests come many at a time, and wait for each other in part"
+_NOBODY_WAITS = "the text does not show whether anything waits for the device"
 
 
 _ONLY_MEANS = "only the counters' averages are known, not single requests"
@@ -274,6 +297,10 @@ CAUSE = Cause(
         Threshold(
             "writes that jump, from which they are called scattered", SCATTERED, "share",
             "with more, emptying a write cache takes as long as seeking to all of them",
+        ),
+        Threshold(
+            "or, in another tool's figures of a device that is busy less than 90 %, beyond the allowed time", BURSTS, "times",
+            "requests that come together wait for each other, but a device that rests in between is behind no more than twice",
         ),
         Threshold("requests, at least", REQUESTS_MIN, "requests", "with fewer, the median is chance"),
         Threshold(

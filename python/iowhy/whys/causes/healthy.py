@@ -6,11 +6,14 @@ from iowhy.whys.chain import chain_of, duration, link, percent
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Finding, Saving
 from iowhy.whys.remedy import Remedy
+from iowhy.whys.statements import WRONG, statements
 
 SMALL = 0.1
 # In another tool's figures: a device that is this busy, with so many requests in flight, may be waited for.
 WORKS = 0.5
 QUEUED = 4.0
+# Without the number of CPUs, a share of their time in iowait is only a lower bound of what one program waits.
+LEAST = 0.02
 
 
 def find(facts: Facts) -> Candidate | None:
@@ -47,6 +50,8 @@ def _summary(facts: Facts, storage: float) -> str:
     """Completes "ls took 12 ms, …": what it did most of that, and what a disk that takes no time would save."""
     computing, idle = facts.budget.elapsed(*classes.CPU), facts.budget.elapsed(classes.IDLE)
     share, words = (idle, "idle") if idle > computing else (computing, "computing")
+    if facts.budget.basis == "machine" and facts.machine.cpus is None and storage > 0:
+        return f"{_amount(facts, share)} of it {words}"
     saves = f"save at most {_amount(facts, storage)}" if storage > 0 else "not help"
     return f"{_amount(facts, share)} of it {words}; a faster disk would {saves}"
 
@@ -76,6 +81,11 @@ def _devices_rest(facts: Facts) -> bool:
     )
 
 
+def _cut(facts: Facts) -> bool:
+    """Whether the columns of devices that would show it are cut off."""
+    return "disk_samples" in facts.run.partial
+
+
 def stands(facts: Facts, findings: tuple[Finding, ...]) -> bool:
     """Whether every finding could save little, and little of the time is waiting, whatever it is for.
 
@@ -84,6 +94,15 @@ def stands(facts: Facts, findings: tuple[Finding, ...]) -> bool:
     """
     budget = facts.budget
     if budget.basis == "machine" and not (_waiting_would_show(facts) and _devices_rest(facts)):
+        return False
+    if facts.run.skipped or _cut(facts) or any(one.grave >= WRONG for one in statements(facts)):
+        return False
+    if (
+        budget.basis == "machine"
+        and facts.machine.cpus is None
+        and budget.elapsed(*classes.STORAGE) >= LEAST
+    ):
+        # One CPU of many may wait all of the time.
         return False
     if any(finding.gain >= SMALL for finding in findings):
         return False
@@ -111,6 +130,10 @@ CAUSE = Cause(
         Threshold(
             "or its requests in flight, below", QUEUED, "requests",
             "with four, requests wait for each other, whatever the device",
+        ),
+        Threshold(
+            "or waiting of CPUs whose number is not known, below", LEAST, "share",
+            "of 50 CPUs, one that always waits is 2 %",
         ),
     ),
     fooled_by=("a run too short to show anything",),

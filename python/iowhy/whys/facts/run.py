@@ -27,11 +27,19 @@ class Run(Struct, frozen=True):
     complete: bool
     #: Table → why all that is in it shows only a part of what happened (one screen, one process, since boot).
     partial: dict[str, str]
+    #: Of the rows of numbers of other tools' texts: how many were not understood, and how many there are.
+    skipped: int = 0
+    figures: int = 0
     part_of_ns: int | None = None
     #: What was recorded, as sentences call it.
     who: str = "the command"
     #: Tables that hold other rows than the manifest counts.
     mismatches: tuple[Mismatch, ...] = ()
+
+    @property
+    def skipped_share(self) -> float:
+        """Of the rows of numbers, those that were not understood."""
+        return self.skipped / self.figures if self.figures else 0.0
 
     @property
     def seconds(self) -> float | None:
@@ -62,6 +70,8 @@ def measure(manifest: Manifest, facts: RecordedFacts, who: str) -> Run:
         else cpu_ns / (recorded_ns * cpus),
         complete=manifest.complete,
         partial=_partial(manifest),
+        skipped=sum(one.skipped for one in manifest.inputs),
+        figures=sum(one.skipped + one.figures for one in manifest.inputs),
         part_of_ns=part_of_ns,
         who=who,
         mismatches=facts.mismatches,

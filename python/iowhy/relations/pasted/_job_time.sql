@@ -19,6 +19,6 @@ JOIN (
     ('elapsed_exchange_s', 'unexplained', NULL, 'exchanging data between processes within MPI-IO'),
     ('elapsed_other_s', 'user', NULL, NULL)
 ) AS k(metric, class, syscall, reason) ON k.metric = m.metric
--- Three years: what is longer is a text that is broken, and would cost all that stands beside it.
+-- Three years: what is longer is a text that is broken, and would cost everything next to it.
 WHERE lower(m.tool) = 'darshan' AND m.subject = 'job' AND m.value > 0 AND m.value < 1e8
 GROUP BY k.class, k.syscall, k.reason

@@ -52,7 +52,7 @@ def _value(name: str, text: str) -> tuple[str, float] | None:
 
 
 def numbers(match: re.Match[str]) -> Iterator[tuple[str, float]]:
-    """Metric and value of each group but `subject` and `unit`; what is no number is left out."""
+    """Metric and value of each group but `subject` and `unit`; other text is left out."""
     for name, text in match.groupdict().items():
         if text is not None and name not in ("subject", "unit"):
             found = _value(name, text + (match.groupdict().get("unit") or ""))

@@ -137,7 +137,7 @@ class _Log(Struct):
 
 
 def read(block: Block) -> Parsed:
-    """Into measurements: events by device, hanging tasks by what their stacks wait for; or that there is none of these."""
+    """Into measurements: events by device, hanging tasks by what their stacks wait for; or that the log has none."""
     parsed = Parsed(TOOL, units="counts of messages")
     log = _Log()
     for at, line in parsed.lines(block):

@@ -25,7 +25,7 @@ _THREAD = Remedy(
 
 
 def find(facts: Facts) -> Candidate | None:
-    """Calls that wait, beside time in which the job could have gone on."""
+    """Calls that wait, and time in which the job could have gone on."""
     job = facts.job
     if job is None or job.mpi("nonblocking_count"):
         return None
@@ -51,8 +51,8 @@ def find(facts: Facts) -> Candidate | None:
             if calls
             else None,
         ),
-        summary="waiting for its reads and writes instead of computing meanwhile",
-        saving=Saving(min(1.0, other / moving), "if it computes meanwhile"),
+        summary="waiting for its reads and writes instead of computing at the same time",
+        saving=Saving(min(1.0, other / moving), "if it computes at the same time"),
         remedies=_remedies(job),
         confidence=0.6,
         lowered_by=("whether it could go on without the data is not in the log",),
@@ -70,7 +70,7 @@ CAUSE = Cause(
     meaning="Each read and write waits until it is done, and the job computes before and after it. Both could go on at the same time.",
     measured="Time of the slowest process in reads and writes, and outside of calls of I/O; calls that do not wait (Darshan).",
     thresholds=(
-        Threshold("time outside of calls of I/O, at least", thresholds.LISTED, "share", "there must be something to do meanwhile"),
+        Threshold("time outside of calls of I/O, at least", thresholds.LISTED, "share", "there must be something else to do"),
     ),
     fooled_by=("a result that the next step needs: it cannot begin earlier",),
     remedies=(_MPI, _HDF5, _THREAD),

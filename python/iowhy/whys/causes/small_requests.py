@@ -258,7 +258,7 @@ _COLLECTIVE = Remedy(
     for_authors=True,
 )
 _NO_SIEVE = Remedy(
-    "Do not read what lies between before each write: MPI-IO's hint `romio_ds_write=disable`",
+    "Do not read the gaps before each write: MPI-IO's hint `romio_ds_write=disable`",
     risk="many small writes instead, if the data are in small pieces",
 )
 _GATHERED = Remedy(

@@ -1,4 +1,4 @@
-"""A large shared file lies on too few servers of a parallel filesystem."""
+"""A large shared file is on too few servers of a parallel filesystem."""
 
 from iowhy.invocation import quoted
 from iowhy.whys import classes, next_command, saving, thresholds
@@ -14,7 +14,7 @@ PROCESSES = 4
 BYTES_MIN = 64 * 1024 * 1024
 
 _ELSEWHERE = Remedy(
-    "Spread large files over more servers (`lfs setstripe -c 8 DIRECTORY`), then write them anew",
+    "Spread large files over more servers (`lfs setstripe -c 8 DIRECTORY`), then write them again",
     risk="only new files get it, and small files become slower",
 )
 
@@ -46,7 +46,7 @@ def find(facts: Facts) -> Candidate | None:
         saving=saving.twice("servers"),
         remedies=(
             Remedy(
-                f"Spread it over more servers: `lfs setstripe -c 8 {quoted(_folder(file.path))}`, then write it anew",
+                f"Spread it over more servers: `lfs setstripe -c 8 {quoted(_folder(file.path))}`, then write it again",
                 risk="only new files get it, and small files become slower",
             ),
         ),

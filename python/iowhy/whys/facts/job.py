@@ -47,7 +47,7 @@ class HeavyFile(Struct, frozen=True):
 
 
 class Straggler(Struct, frozen=True):
-    """The process that reads and writes for the longest, of `active` ones with files of their own, and the median one."""
+    """The process that reads and writes for the longest, of `active` ones with files that they do not share, and the median one."""
 
     rank: int
     seconds: float
@@ -86,13 +86,13 @@ class Job(Struct, frozen=True):
 
     @property
     def rewritten(self) -> Link | None:
-        """How much more MPI-IO writes than it is asked to, as it reads what lies between and writes it back."""
+        """How much more MPI-IO writes than it is asked to, as it reads the gaps and writes them back."""
         asked = self.mpi("written_bytes")
         written = self.modules.get("POSIX", {}).get("written_bytes", 0.0)
         if not asked or written < _REWRITTEN * asked:
             return None
         return link(
-            f"to write {size(asked)}, MPI-IO writes {size(written)}: it reads what lies between, and writes it back",
+            f"to write {size(asked)}, MPI-IO writes {size(written)}: it reads the gaps, and writes them back",
             written / asked,
             "times",
             "measurements",

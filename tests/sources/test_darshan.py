@@ -11,6 +11,8 @@ from iowhy.sources.diagnose import diagnose
 from iowhy.sources.format import Parsed
 from iowhy.sources.formats import darshan as reader
 from iowhy.sources.names import Names
+from iowhy.whys.verdict import judge
+from tests.numbers_told import tells
 
 LOG = Path(__file__).parent / "fixtures" / "ior-hdf5.darshan"
 
@@ -51,9 +53,12 @@ def test_totals_are_those_of_pydarshan_s_summary() -> None:
         parsed = stream(path)
         report = darshan.DarshanReport(str(path), read_all=True)
         job = report.metadata["job"]
-        assert of(parsed, "job") == {"processes": job["nprocs"], "run_s": job["run_time"]}
+        about = of(parsed, "job")
+        assert (about["processes"], about["run_s"]) == (job["nprocs"], job["run_time"])
+        elapsed = sum(value for name, value in about.items() if name.startswith("elapsed_"))
+        assert elapsed == pytest.approx(job["run_time"], rel=1e-6)
         assert parsed.version == job["metadata"]["lib_ver"]
-        for module in set(reader.MODULES) & set(report.modules):
+        for module in {"POSIX", "MPI-IO", "STDIO"} & set(report.modules):
             totals = accumulate_records(report.records[module].to_df(), module, job["nprocs"])
             # Its first category is all files.
             files = totals.derived_metrics.category_counters[0]
@@ -77,8 +82,33 @@ def test_a_log_of_ior() -> None:
     assert (mpi["read_count"], mpi["write_count"], mpi["open_count"]) == (36, 23, 17)
     stdio = of(parsed, "STDIO")
     assert (stdio["write_count"], stdio["written_bytes"], stdio["flush_count"]) == (128, 2421, 9)
-    calls = {r["name"]: (r["calls"], r["total_ns"]) for r in parsed.tables["syscall_totals"]}  # type: ignore[union-attr]
-    assert calls["write"] == (23, pytest.approx(536_811_800, abs=100))
+    written = [r for r in parsed.tables["call_sums"] if r["name"] == "write" and r["calls"] == 23]  # type: ignore[union-attr]
+    assert [r["done_bytes"] for r in written] == [4_195_800]
+    assert written[0]["total_ns"] == pytest.approx(536_811_800, abs=100)
+    assert of(parsed, "H5D")["write_count"] == 12
+
+
+def example(name: str) -> Path:
+    """A log that comes with PyDarshan."""
+    import darshan
+
+    return Path(darshan.__file__).parent / "examples" / "example_logs" / f"{name}.darshan"
+
+
+def test_one_slow_server_of_2048_processes(tmp_path: Path) -> None:
+    """Each writes 256 MiB in 11 s, but for those of OST 14."""
+    verdict = judge(diagnose([str(example("sample-badost"))], tmp_path / "a.iowhy").recording)
+    found = verdict.findings[0]
+    assert (found.cause, round(found.share, 2)) == ("ranks-uneven", 0.98)
+    assert "OST 14" in found.summary
+    assert tells("\n".join(link.statement for link in found.chain), "1507", "11.4 s")
+
+
+def test_pipes_are_no_metadata(tmp_path: Path) -> None:
+    """Seven opens of a pipe wait for the other end for 1,462 s each."""
+    verdict = judge(diagnose([str(example("dxt"))], tmp_path / "a.iowhy").recording)
+    assert [found.cause for found in verdict.findings] == ["healthy"]
+    assert any("pipes" in note for note in verdict.notes)
 
 
 def test_diagnosis_of_a_log_and_of_a_damaged_one(tmp_path: Path) -> None:

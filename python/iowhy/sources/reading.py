@@ -15,6 +15,7 @@ from msgspec import Struct
 from iowhy.errors import Problem
 from iowhy.invocation import quoted
 from iowhy.messages import say
+from iowhy.sources import not_text
 from iowhy.sources.format import Format, Part, Progress
 from iowhy.sources.formats import formats
 from iowhy.sources.names import Names
@@ -124,6 +125,9 @@ def _read_path(
         return [Part(shown, form.name, 1, parsed.lines_understood, parsed)], [], 0
     if only is not None and only.read is None:
         raise Problem(f"{shown}: {only.name} cannot be read from text")
+    said = None if only is not None else not_text.what(head, shown)
+    if said is not None:
+        raise Problem(f"{shown}: {said}")
     if length > PASTE_MAX_BYTES:
         raise too_large(shown, length)
     try:

@@ -8,12 +8,15 @@ from iowhy.commands.overview import Overview
 from iowhy.views.class_marks import COLOURS, LETTERS, cells_of
 from iowhy.views.styled import Text
 from iowhy.views.terminal import LABEL, WIDTH
+from iowhy.whys import classes
 from iowhy.whys.budget import Line
 
 if TYPE_CHECKING:  # slow to import
     from rich.console import Console
 
 
+#: What a log of a job has of these classes.
+_OF_JOBS = {classes.USER: "outside of I/O", classes.UNEXPLAINED: "files' names, MPI-IO"}
 #: A class of less is in the bar, and not in its legend.
 _NAMED = 0.02
 
@@ -26,7 +29,7 @@ def show(out: "Console", overview: Overview) -> None:
         return
     out.print()
     _bar(out, lines)
-    _legend(out, lines)
+    _legend(out, lines, _OF_JOBS if budget.basis == "job" else {})
 
 
 def about(overview: Overview) -> list[str]:
@@ -56,13 +59,13 @@ def _bar(out: "Console", lines: Sequence[Line]) -> None:
     out.print(bar, soft_wrap=True)
 
 
-def _legend(out: "Console", lines: Sequence[Line]) -> None:
+def _legend(out: "Console", lines: Sequence[Line], names: dict[str, str]) -> None:
     legend, length = Text(" " * LABEL), LABEL
     for line in sorted(lines, key=lambda line: -line.elapsed_share):
         if line.elapsed_share < _NAMED and length > LABEL:
             break
         mark = LETTERS[line.cls] if out.color_system is None else "█"
-        words = f" {line.cls} {units.percent(line.elapsed_share)}"
+        words = f" {names.get(line.cls, line.cls)} {units.percent(line.elapsed_share)}"
         if length + 4 + len(words) > min(out.width, WIDTH):
             out.print(legend, soft_wrap=True)
             legend, length = Text(" " * LABEL), LABEL

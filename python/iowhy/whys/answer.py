@@ -17,6 +17,8 @@ from iowhy.whys.typed import Commands
 SHORTEST_NS = 50_000_000
 #: A block of less is a handful of calls: one wait more or less changes what it is made of.
 SHORTEST_BLOCK_NS = 5_000_000
+#: A job of many processes takes longer to start and end; older logs count it in whole seconds.
+SHORTEST_JOB_S = 1.0
 
 THE_TIME = "the time"
 _NS = {"s": 1e9, "ms": 1e6, "µs": 1e3, "ns": 1.0}
@@ -38,6 +40,8 @@ INDICATIVE = 0.5
 def too_short(facts: Facts) -> bool:
     """Whether a run is mostly its own start and end, of which a block within a program has neither."""
     run = facts.run
+    if facts.job is not None:
+        return facts.job.run_s <= SHORTEST_JOB_S
     shortest = SHORTEST_BLOCK_NS if run.mode == "block" else SHORTEST_NS
     if run.pasted or run.elapsed_ns is None:
         return False
@@ -128,6 +132,8 @@ def _too_short(facts: Facts, made: Commands) -> str:
     said = f"Too short to judge: {duration(took)}{within} is mostly start and end."
     if facts.run.part_of_ns is not None or _failed(facts):
         return said
+    if facts.job is not None:
+        return f"{said} A log of a longer job would show more."
     longer = (
         f"repeat it within one run: `{made.repeat(100)}`"
         if facts.run.mode == "run"
@@ -147,7 +153,11 @@ def _no_single_cause(facts: Facts, largest: str, findings: tuple[Finding, ...]) 
     share = facts.budget.elapsed(largest)
     reasons = facts.budget.heaviest_reasons(frozenset({largest}))
     why = f" ({reasons[0][0]})" if largest == classes.UNEXPLAINED and reasons else ""
-    if largest == classes.IDLE and facts.budget.basis == "machine":
+    if largest == classes.UNEXPLAINED and facts.budget.basis == "job":
+        text = f"No single cause: {_spent(facts, share, THE_TIME)} {reasons[0][0]}"
+    elif largest == classes.USER and facts.budget.basis == "job":
+        text = f"No single cause: {_spent(facts, share, THE_TIME)} outside of calls of I/O"
+    elif largest == classes.IDLE and facts.budget.basis == "machine":
         text = f"No single cause: the CPUs are idle {percent(share)} of the time"
     else:
         text = f"No single cause: {_spent(facts, share, THE_TIME)} {_DOING[largest]}{why}"
@@ -175,6 +185,8 @@ def _spent(facts: Facts, share: float, of: str) -> str:
     whole = facts.shares_of_ns
     if facts.budget.basis == "machine" and not facts.run.pasted:
         return f"The machine spent {percent(share)} of the time"
+    if facts.budget.basis == "job" and whole is not None:
+        return f"the job spent {percent(share)} of its time ({part_of(share * whole, whole)})"
     if facts.budget.basis != "threads" or facts.run.pasted or whole is None:
         return f"{percent(share)} of {THE_PART if of == THE_PART else 'the time'} went into"
     within = (

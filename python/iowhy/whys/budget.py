@@ -24,6 +24,7 @@ BASIS = {
     "latencytop": "waits",
     "machine": "machine",
     "fio": "calls",
+    "darshan": "job",
 }
 
 #: From this share of the time on it is said what the recorder itself took, and findings are of the time without it: less moves
@@ -241,6 +242,14 @@ def _said(relations: Relations, basis: str, origin: str) -> _Words:
                 ),
             ),
             (worded("cpu-unknown", "the time on a CPU: latencytop counts only waits"),),
+        )
+    if basis == "job":
+        return (
+            (
+                "shares are of the job's time, as its slowest process spends it; what it does outside calls of I/O counts "
+                "as computing, and may be communication",
+            ),
+            (),
         )
     if origin == "fio":
         said = "shares are of fio's own time: its calls are not those of another program"

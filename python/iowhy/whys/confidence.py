@@ -22,6 +22,7 @@ _BASIS = {
     "threads": ("thread_time",),
     "calls": ("syscalls", "syscall_totals", "measurements"),
     "waits": ("measurements",),
+    "job": ("measurements",),
 }
 #: The tables behind a report, if other tools print them.
 _REPORTS = {

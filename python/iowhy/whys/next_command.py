@@ -114,6 +114,14 @@ SPACE = (
     NextCommand("", "df -h", "how much space is free where it writes"),
     NextCommand("syscalls", "strace -f -ttt -T -p {pid}", "which calls take the time, one by one"),
 )
+#: Which process of a job reads and writes when.
+JOB = (
+    NextCommand(
+        "",
+        "export DXT_ENABLE_IO_TRACE=1",
+        "which process reads and writes when, in the log of the job's next run",
+    ),
+)
 #: The machine as a whole, whatever the cause.
 GENERAL = (
     NextCommand("cpu_samples", "vmstat 1 10", "whether CPUs are busy, idle or waiting for I/O"),

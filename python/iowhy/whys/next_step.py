@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from iowhy.invocation import by_root, quoted
 from iowhy.whys.causes import cause_named
-from iowhy.whys.next_command import BY_CLASS, GENERAL, NextCommand, asks_for
+from iowhy.whys.next_command import BY_CLASS, GENERAL, JOB, NextCommand, asks_for
 from iowhy.whys.typed import Commands
 
 #: What iowhy itself cannot be run on.
@@ -42,6 +42,10 @@ def next_steps(
     looked_for = cause_named(cause)
     own = (() if looked_for is None else looked_for.settled_by) or BY_CLASS.get(largest or "", ())
     here = system if system in FOREIGN else "Linux"
+    # Of a job that has ended, somewhere else, only its next log shows more.
+    of_job = set(tools) == {"darshan"}
+    if of_job:
+        own = JOB
     run_already = {word for tool in tools for word in tool.split()[:1]}
 
     known = {
@@ -58,7 +62,7 @@ def next_steps(
             and asks_for(one.command) <= known.keys()
         )
 
-    first = next((one for one in (*own, *GENERAL) if new(one)), None)
+    first = next((one for one in (own if of_job else (*own, *GENERAL)) if new(one)), None)
     early = first is not None and bool(first.after) and not first.after & set(filled)
     step = None if first is None else Step(_typed(first.command.format(**known)), first.shows)
     lacking = next((text for text in missing if asks_for(text) <= known.keys()), None)
@@ -66,7 +70,7 @@ def next_steps(
         text = made.filled(lacking.format(**known))
         step = Step(_typed(text), "what the output above does not show")
     steps = [] if step is None else [step]
-    if system not in FOREIGN:
+    if system not in FOREIGN and not of_job:
         whole = made.record_again()
         if all(one.command != whole for one in steps):
             steps.append(Step(whole, "everything from the call to the request"))

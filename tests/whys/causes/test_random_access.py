@@ -1,9 +1,13 @@
 """random-access: the application jumps, and the device pays for it."""
 
+from pathlib import Path
+
 import pytest
 
-from ..conftest import Judge, absent, finding, leads
-from ..made import KIB, MIB, MS, START, Story
+from tests.numbers_told import tells
+
+from ..conftest import Judge, absent, chain, finding, judge_with_rows, leads
+from ..made import KIB, MIB, MS, START, Row, Story, job
 
 
 def test_a_disk_that_seeks_for_every_read(judged: Judge) -> None:
@@ -115,3 +119,11 @@ def test_not_by_what_has_no_place(judged: Judge, path: str, kind: str, fs: str, 
     story.add("files", dev=6, ino=NUMBERS, path=path, kind=kind, size_bytes=None)
     story.add("filesystems", dev=6, kind=fs, mount="/", options="", disk_dev=None)
     assert judged(_reads_at_0(story, 6, NUMBERS, 190)).findings[0].cause == led
+
+
+def test_a_job_that_goes_back_in_its_file(tmp_path: Path) -> None:
+    row: Row = {"read_count": 5_000, "sized_reads": 5_000, "sequential_reads": 1_000, "read_bytes": 5_000 * 200_000, "last_read": 1e12,
+                "read_s": 64 * 40, "slowest_s": 40}  # fmt: skip
+    found = leads(judge_with_rows(job(tmp_path / "a", {"POSIX": [row]})), "random-access", 0.39, 0.41)  # fmt: skip
+    assert tells(chain(found), "80 %", "5,000")
+    absent(judge_with_rows(job(tmp_path / "b", {"POSIX": [{**row, "sequential_reads": 2_600}]})), "random-access")  # fmt: skip

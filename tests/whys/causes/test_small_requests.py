@@ -1,11 +1,13 @@
 """small-requests: little per call."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.numbers_told import tells
 
-from ..conftest import Judge, absent, finding, leads
-from ..made import KIB, MS, START, Story
+from ..conftest import Judge, absent, chain, finding, judge_with_rows, leads
+from ..made import KIB, MS, START, Row, Story, job
 
 
 def test_bytes_at_a_time_cost_the_cpu(judged: Judge) -> None:
@@ -84,3 +86,15 @@ def test_not_when_readahead_gathers_them(judged: Judge) -> None:
     story = Story(2.0).caller("read", 1000, blocked=MS, bytes_=4 * KIB)
     story.requests(100, service=10 * MS, bytes_=128 * KIB)
     absent(judged(story), "small-requests")
+
+
+def test_a_job_of_small_reads_below_mpi_io(tmp_path: Path) -> None:
+    """MPI-IO reads what lies between before it writes: 30,000 reads of 100 B, and four times as much is written."""
+    posix: Row = {"read_count": 30_000, "small_reads": 29_000, "sized_reads": 30_000, "sequential_reads": 30_000, "read_bytes": 3e6, "last_read": 3e6,
+                  "read_s": 64 * 40, "write_count": 30_000, "sized_writes": 30_000, "written_bytes": 4e10, "sequential_writes": 30_000, "slowest_s": 40}  # fmt: skip
+    mpi: Row = {"write_count": 6_400, "collective_count": 6_400, "written_bytes": 1e10, "write_s": 64 * 41, "slowest_s": 41}  # fmt: skip
+    made = job(tmp_path / "a", {"POSIX": [posix], "MPI-IO": [mpi]})
+    found = leads(judge_with_rows(made), "small-requests", 0.38, 0.4)
+    assert tells(chain(found), "29,000", "30,000", "100 B") and found.gain > 0.38
+    assert "romio_ds_write" in found.fixes[0].do
+    absent(judge_with_rows(job(tmp_path / "b", {"POSIX": [{**posix, "small_reads": 14_000}]})), "small-requests")  # fmt: skip

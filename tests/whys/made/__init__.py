@@ -5,10 +5,11 @@ the shares are known in advance: "one thread reads 4 KiB at a time in order, 0.5
 """
 
 from .base import DISK, FILE, FS, GIB, KIB, MIB, MS, PAGE, START, STEP, Row, S
+from .jobs import job
 from .pasted import disk, pasted, samples
 from .story import Story
 
 __all__ = [
-    "DISK", "FILE", "FS", "GIB", "KIB", "MIB", "MS", "PAGE", "START", "STEP", "Row", "S", "Story", "disk", "pasted",
+    "DISK", "FILE", "FS", "GIB", "KIB", "MIB", "MS", "PAGE", "START", "STEP", "Row", "S", "Story", "disk", "job", "pasted",
     "samples",
 ]  # fmt: skip

@@ -1,11 +1,11 @@
 -- title: Time of one class by the call and reason behind it, from other tools' text, before rounding
--- uses: _fio_time, call_kinds, machine_use, pasted_calls, pasted_waits, recording, syscall_totals, syscalls, threads, traffic_direction, wait_classes
+-- uses: _fio_time, _job_time, call_kinds, machine_use, pasted_calls, pasted_waits, recording, syscall_totals, syscalls, threads, traffic_direction, wait_classes
 -- kept: table
--- The first evidence that there is, in the order of how directly it speaks of time: single calls, totals of
+-- The first evidence that there is, in the order of how directly it speaks of time: a job's own, single calls, totals of
 -- calls, latencytop's reasons, curt's means, the machine's CPUs, and last fio's own time.
 -- A thread that is in a call to wait for time, peers or others' locks (futex, poll, wait4, a read from a pipe) is idle, and has a part of the elapsed time
 -- only if that is longer than what the threads do.
--- column origin: calls, totals, latencytop, curt, machine or fio, text
+-- column origin: darshan, calls, totals, latencytop, curt, machine or fio, text
 -- column class: key of the class, text
 -- column syscall: call, text
 -- column reason: reason, text
@@ -79,6 +79,9 @@ WITH in_calls AS (
         6 AS place, 'fio' AS origin, class, syscall, CAST(NULL AS VARCHAR) AS reason,
         CAST(NULL AS VARCHAR) AS mode, total_ns * 16 AS thread_parts, total_ns AS elapsed_parts
     FROM _fio_time
+    UNION ALL
+    SELECT 0, 'darshan', class, syscall, reason, NULL, total_ns * 16, total_ns
+    FROM _job_time
     UNION ALL
     SELECT
         CASE origin WHEN 'calls' THEN 1 WHEN 'totals' THEN 2 ELSE 4 END,

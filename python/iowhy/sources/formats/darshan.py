@@ -1,19 +1,22 @@
 """Darshan logs of HPC jobs, through PyDarshan (the optional extra `iowhy[darshan]`).
 
-Header: a version text and a magic number (darshan-log-format.h). Operations, bytes and seconds are those of the
-POSIX, MPI-IO and STDIO modules, summed over ranks: a module's totals as Darshan's own summary has them, and its
-heaviest files. MPI-IO counts independent, collective, split and non-blocking operations apart; here they are one. A
-file written through MPI-IO is in both modules: their bytes are never added.
+Header: a version text and a magic number (darshan-log-format.h). Each module's counters are summed over its records. MPI-IO counts
+independent, collective, split and non-blocking operations apart; here they are one as well. A file written through MPI-IO is in POSIX
+too, one written through HDF5 or PnetCDF in all three: their bytes are never added (`_darshan_job`).
 """
 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from iowhy.errors import Problem
 from iowhy.sources.format import Parsed, Progress
+from iowhy.sources.formats import _darshan_job as job
 from iowhy.sources.names import Names
 from iowhy.sources.numbers import NS_PER_S
 
@@ -23,47 +26,45 @@ TOOL = "darshan"
 #: DARSHAN_MAGIC_NR, behind the version text of 8 bytes; byte order is the writer's.
 MAGIC = 6567223
 #: Files of a module that are listed one by one, heaviest first; a job may have millions.
-FILES_LISTED = 100
-MODULES = ("POSIX", "MPI-IO", "STDIO")
-#: Metric → the counters that it per_file up, in each module's own names (darshan-*-log-format.h).
-COUNTERS: dict[str, dict[str, tuple[str, ...]]] = {
-    "POSIX": {
-        "open_count": ("POSIX_OPENS",),
-        "read_count": ("POSIX_READS",),
-        "write_count": ("POSIX_WRITES",),
-        "read_bytes": ("POSIX_BYTES_READ",),
-        "written_bytes": ("POSIX_BYTES_WRITTEN",),
-        "sequential_reads": ("POSIX_SEQ_READS",),
-        "sequential_writes": ("POSIX_SEQ_WRITES",),
-        "sync_count": ("POSIX_FSYNCS", "POSIX_FDSYNCS"),
-        "read_s": ("POSIX_F_READ_TIME",),
-        "write_s": ("POSIX_F_WRITE_TIME",),
-        "metadata_s": ("POSIX_F_META_TIME",),
-    },
-    "MPI-IO": {
-        "open_count": ("MPIIO_INDEP_OPENS", "MPIIO_COLL_OPENS"),
-        "read_count": tuple(f"MPIIO_{how}_READS" for how in ("INDEP", "COLL", "SPLIT", "NB")),
-        "write_count": tuple(f"MPIIO_{how}_WRITES" for how in ("INDEP", "COLL", "SPLIT", "NB")),
-        "read_bytes": ("MPIIO_BYTES_READ",),
-        "written_bytes": ("MPIIO_BYTES_WRITTEN",),
-        "sync_count": ("MPIIO_SYNCS",),
-        "read_s": ("MPIIO_F_READ_TIME",),
-        "write_s": ("MPIIO_F_WRITE_TIME",),
-        "metadata_s": ("MPIIO_F_META_TIME",),
-    },
-    "STDIO": {
-        "open_count": ("STDIO_OPENS", "STDIO_FDOPENS"),
-        "read_count": ("STDIO_READS",),
-        "write_count": ("STDIO_WRITES",),
-        "read_bytes": ("STDIO_BYTES_READ",),
-        "written_bytes": ("STDIO_BYTES_WRITTEN",),
-        "flush_count": ("STDIO_FLUSHES",),
-        "read_s": ("STDIO_F_READ_TIME",),
-        "write_s": ("STDIO_F_WRITE_TIME",),
-        "metadata_s": ("STDIO_F_META_TIME",),
-    },
-}
-_TIMES = ("read_s", "write_s", "metadata_s")
+FILES_LISTED = 20
+#: Requests that are small for a parallel filesystem, whose servers get up to 1 MiB each (the bins of Darshan's histogram).
+_SMALL = ("0_100", "100_1K", "1K_10K", "10K_100K")
+_SIZES = (*_SMALL, "100K_1M", "1M_4M", "4M_10M", "10M_100M", "100M_1G", "1G_PLUS")
+#: Metric → the counters that are added up for it, each module's prefix left out (darshan-*-log-format.h).
+_COUNTERS: dict[str, tuple[str, ...]] = {
+    "open_count": ("OPENS", "FDOPENS", "INDEP_OPENS", "COLL_OPENS", "INDEP_NC_OPENS", "COLL_NC_OPENS"),
+    "stat_count": ("STATS",),
+    "read_count": ("READS", "INDEP_READS", "COLL_READS", "SPLIT_READS", "NB_READS"),
+    "write_count": ("WRITES", "INDEP_WRITES", "COLL_WRITES", "SPLIT_WRITES", "NB_WRITES"),
+    "read_bytes": ("BYTES_READ",),
+    "written_bytes": ("BYTES_WRITTEN",),
+    "sequential_reads": ("SEQ_READS",),
+    "sequential_writes": ("SEQ_WRITES",),
+    "consecutive_reads": ("CONSEC_READS",),
+    "consecutive_writes": ("CONSEC_WRITES",),
+    "unaligned_count": ("FILE_NOT_ALIGNED",),
+    "small_reads": tuple(f"SIZE_READ_{size}" for size in _SMALL),
+    "small_writes": tuple(f"SIZE_WRITE_{size}" for size in _SMALL),
+    "sized_reads": tuple(f"SIZE_READ_{size}" for size in _SIZES),
+    "sized_writes": tuple(f"SIZE_WRITE_{size}" for size in _SIZES),
+    "collective_count": ("COLL_READS", "COLL_WRITES"),
+    "independent_count": ("INDEP_READS", "INDEP_WRITES"),
+    "nonblocking_count": ("NB_READS", "NB_WRITES", "SPLIT_READS", "SPLIT_WRITES"),
+    "sync_count": ("FSYNCS", "FDSYNCS", "SYNCS"),
+    "flush_count": ("FLUSHES",),
+    "read_s": ("F_READ_TIME",),
+    "write_s": ("F_WRITE_TIME",),
+    "metadata_s": ("F_META_TIME",),
+}  # fmt: skip
+#: Not measured of a module, but needed: the slowest rank of a file that all share, its highest byte, its blocks.
+_ALSO = {"slowest_s": ("F_SLOWEST_RANK_TIME",), "last_read": ("MAX_BYTE_READ",), "alignment_bytes": ("FILE_ALIGNMENT",)}  # fmt: skip
+#: In DFS (DAOS) a non-blocking call is counted as a read or write, too.
+_COUNTED_TWICE = {"DFS": frozenset({"NB_READS", "NB_WRITES"})}
+#: Modules that are read → what their counters begin with.
+MODULES = {"POSIX": "POSIX", "MPI-IO": "MPIIO", "STDIO": "STDIO", "DFS": "DFS", "H5F": "H5F", "H5D": "H5D",
+           "PNETCDF_FILE": "PNETCDF_FILE", "PNETCDF_VAR": "PNETCDF_VAR"}  # fmt: skip
+#: What need not be read: each call once more, or no I/O.
+_OF_NO_USE = frozenset({"DXT_POSIX", "DXT_MPIIO", "HEATMAP", "LUSTRE", "BG/Q", "APMPI", "APXC"})
 
 
 def sniff_head(head: bytes) -> float | None:
@@ -75,10 +76,10 @@ def sniff_head(head: bytes) -> float | None:
 
 
 def stream(path: Path, names: Names, progress: Progress) -> Parsed:
-    """Into measurements: subject is "MODULE" for its totals and "MODULE PATH" for a file."""
-    del names
+    """Into measurements: subject is "job", "MODULE" for its totals and "MODULE PATH" for a file; and the calls of each file."""
     try:
-        darshan: Any = importlib.import_module("darshan")
+        importlib.import_module("darshan")
+        backend: Any = importlib.import_module("darshan.backend.cffi_backend")
     except ImportError:
         raise Problem(
             f"{path}: is a Darshan log, which PyDarshan reads; install it with "
@@ -86,91 +87,147 @@ def stream(path: Path, names: Names, progress: Progress) -> Parsed:
         ) from None
     size = path.stat().st_size
     parsed = Parsed(TOOL, units="bytes and seconds, summed over ranks")
+    log = backend.log_open(str(path))
+    if not log["handle"]:
+        raise Problem(f"{path}: PyDarshan cannot read it: it is damaged, or cut off")
     try:
-        report = darshan.DarshanReport(str(path), read_all=False)
-        job = report.metadata["job"]
-        parsed.version = job["metadata"].get("lib_ver")
-        totals: dict[str, dict[str, float]] = {}
-        for index, module in enumerate(MODULES):
-            if module in report.modules:
-                report.mod_read_all_records(module, dtype="pandas")
-                totals[module] = _module(parsed, report, module)
-            progress(size * (index + 1) // len(MODULES), size)
-        _job(parsed, job, totals)
+        _read(parsed, backend, log, names, lambda share: progress(round(share * size), size))
     except Exception as error:  # PyDarshan's reader raises whatever the damage leads to
         raise Problem(f"{path}: PyDarshan cannot read it: {error}") from None
+    finally:
+        backend.log_close(log)
     parsed.lines_understood = sum(len(rows) for rows in parsed.tables.values()) or 1
     return parsed
 
 
-def _module(parsed: Parsed, report: Any, module: str) -> dict[str, float]:
-    """Measure a module's totals and heaviest files; its totals."""
-    per_file: Any = None
-    for frames in report.records[module]:
-        both = frames["counters"].merge(frames["fcounters"], on=["id", "rank"])
-        part = both[["id"]].copy()
-        for metric, counters in COUNTERS[module].items():
-            kept = [name for name in counters if name in both.columns]
-            if kept:  # -1 stands for a counter that was not kept
-                part[metric] = both[kept].where(both[kept] >= 0).sum(axis=1, min_count=1)
-        part = part.groupby("id").sum(min_count=1)
-        per_file = part if per_file is None else per_file.add(part, fill_value=0)
-    if per_file is None or not len(per_file):
-        return {}
-    if report.modules[module].get("partial_flag"):
-        parsed.note(f"Darshan ran out of memory for {module} records: some files are not counted")
-    totals = {str(metric): float(value) for metric, value in per_file.sum(min_count=1).items()}
-    for metric, value in totals.items():
-        parsed.measure(module, metric, value)
-    parsed.measure(module, "files", float(len(per_file)))
-    times = [name for name in _TIMES if name in per_file.columns]
-    per_file["weight"] = per_file[times].sum(axis=1)
-    heavy = per_file.sort_values("weight", ascending=False, kind="stable").head(FILES_LISTED)
-    for identity, row in heavy.drop(columns="weight").iterrows():
-        path = report.name_records.get(identity, str(identity))
-        for metric, value in row.items():
-            parsed.measure(f"{module} {path}", str(metric), float(value))
-    if len(per_file) > FILES_LISTED:
-        parsed.note(
-            f"{module}: {len(per_file):,} files; the {FILES_LISTED} with the most time are listed one by one"
+def _read(
+    parsed: Parsed, backend: Any, log: Any, names: Names, progress: Callable[[float], None]
+) -> None:
+    about = backend.log_get_job(log)
+    parsed.version = about["metadata"].get("lib_ver")
+    modules = backend.log_get_modules(log)
+    paths = backend.log_get_name_records(log)
+    layers: dict[str, job.Layer] = {}
+    for at, module in enumerate(MODULES, 1):
+        if module in modules:
+            layers[module] = _records(backend, log, module)
+            if not len(layers[module].ids):
+                raise ValueError(f"the records of {module} are damaged, or cut off")
+            measure_module(parsed, module, layers[module], paths)
+            if modules[module].get("partial_flag"):
+                parsed.note(
+                    f"Darshan ran out of memory for {module} records: some files are not counted"
+                )
+        progress(at / len(MODULES))
+    unread = sorted(set(modules) - set(MODULES) - _OF_NO_USE)
+    if unread:
+        parsed.note(f"parts of the log that are not read: {', '.join(unread)}")
+    servers = _servers(backend, log) if "LUSTRE" in modules else {}
+    run_s, processes = float(about["run_time"]), int(about["nprocs"])
+    parsed.measure("job", "processes", float(processes), ts_ns=0)
+    parsed.measure("job", "run_s", run_s, ts_ns=max(1, round(run_s * NS_PER_S)))
+    if run_s == round(run_s):
+        parsed.note("this version of Darshan counts the job's time in whole seconds")
+    job.emit(parsed, layers, run_s, servers, paths)
+    _calls(parsed, layers, names, paths)
+
+
+def _records(backend: Any, log: Any, module: str) -> job.Layer:
+    """All records of a module, of each counter that is known a column."""
+    prefix = MODULES[module]
+    whole = {name: at for at, name in enumerate(backend.counter_names(module))}
+    parts = {name: at for at, name in enumerate(backend.fcounter_names(module))}
+    twice = _COUNTED_TWICE.get(module, frozenset())
+    wanted = {
+        metric: [f"{prefix}_{name}" for name in counters if name not in twice or metric == "nonblocking_count"]
+        for metric, counters in (_COUNTERS | _ALSO).items()
+    }  # fmt: skip
+    ints = [n for names in wanted.values() for n in names if n in whole]
+    floats = [n for names in wanted.values() for n in names if n in parts]
+    chosen, chosen_floats = [whole[n] for n in ints], [parts[n] for n in floats]
+    ids: list[int] = []
+    ranks: list[int] = []
+    rows: list[Any] = []
+    while (record := backend.log_get_record(log, module)) is not None:
+        ids.append(int(record["id"]))
+        ranks.append(int(record["rank"]))
+        rows.append(
+            np.concatenate((record["counters"][chosen], record["fcounters"][chosen_floats]))
         )
-    return totals
+    table = np.array(rows, dtype=np.float64).reshape(len(rows), len(ints) + len(floats))
+    table[~np.isfinite(table) | (table < 0)] = 0.0  # -1 stands for a counter that was not kept
+    at = {name: column for column, name in enumerate([*ints, *floats])}
+    return job.Layer(
+        np.array(ids, dtype=np.uint64),
+        np.array(ranks, dtype=np.int64),
+        {
+            metric: table[:, [at[name] for name in names if name in at]].sum(axis=1)
+            for metric, names in wanted.items()
+            if any(name in at for name in names)
+        },
+    )
 
 
-def _job(parsed: Parsed, job: dict[str, Any], totals: dict[str, dict[str, float]]) -> None:
-    """The job's size, and the time of its calls as a share of it."""
-    processes, run_s = float(job["nprocs"]), float(job["run_time"])
-    parsed.measure("job", "processes", processes)
-    parsed.measure("job", "run_s", run_s)
-    # POSIX is what the layers above it come down to; jobs without it used stdio alone.
-    module = "POSIX" if totals.get("POSIX") else "STDIO"
-    values = totals.get(module)
-    if not values:
+def measure_module(parsed: Parsed, module: str, layer: job.Layer, paths: Mapping[int, str]) -> None:
+    """A module's totals and its heaviest files."""
+    known = [metric for metric in _COUNTERS if metric in layer.columns]
+    for metric in known:
+        parsed.measure(module, metric, layer.total(metric))
+    unique, place = np.unique(layer.ids, return_inverse=True)
+    parsed.measure(module, "files", float(len(unique)))
+    times = np.bincount(place, weights=layer.times())
+    heaviest = np.argsort(-times, kind="stable")[:FILES_LISTED]
+    for metric in known if module in job.BOTTOM else ():
+        sums = np.bincount(place, weights=layer.columns[metric])
+        for file in heaviest:
+            parsed.measure(f"{module} {_path(paths, unique[file])}", metric, float(sums[file]))
+
+
+def _path(paths: Mapping[int, str], identity: Any) -> str:
+    return paths.get(int(identity)) or str(identity)
+
+
+def _servers(backend: Any, log: Any) -> dict[int, Sequence[int]]:
+    """Files by the servers (OSTs) that they are spread over."""
+    found: dict[int, Sequence[int]] = {}
+    while (record := backend.log_get_record(log, "LUSTRE")) is not None:
+        found[int(record["id"])] = sorted(
+            {int(one) for part in record["components"] for one in part["ost_ids"]}
+        )
+    return found
+
+
+def _calls(
+    parsed: Parsed, layers: Mapping[str, job.Layer], names: Names, paths: Mapping[int, str]
+) -> None:
+    """What the layers that others come down to called, by file: the heaviest, and all others as one."""
+    for module in job.BOTTOM:
+        if module not in layers:
+            continue
+        layer = layers[module]
+        unique, place = np.unique(layer.ids, return_inverse=True)
+        weight = np.bincount(place, weights=layer.times())
+        listed = set(np.argsort(-weight, kind="stable")[:FILES_LISTED].tolist())
+        for name, count, seconds, moved in (
+            ("read", "read_count", "read_s", "read_bytes"),
+            ("write", "write_count", "write_s", "written_bytes"),
+            ("open", "open_count", "metadata_s", None),
+        ):
+            sums = [np.bincount(place, weights=layer.of(one)) if one else None for one in (count, seconds, moved)]  # fmt: skip
+            rest = [file for file in range(len(unique)) if file not in listed]
+            for files, path in [*(([file], _path(paths, unique[file])) for file in sorted(listed)), (rest, None)]:  # fmt: skip
+                _call(parsed, name, [None if one is None else float(one[files].sum()) for one in sums], None if path is None else names.file(path))  # fmt: skip
+
+
+def _call(parsed: Parsed, name: str, sums: Sequence[float | None], file: tuple[int, int] | None) -> None:  # fmt: skip
+    calls, seconds, moved = round(sums[0] or 0), sums[1] or 0.0, sums[2]
+    if not calls:
         return
-    calls = {
-        "read": (values.get("read_s"), values.get("read_count")),
-        "write": (values.get("write_s"), values.get("write_count")),
-        "open": (values.get("metadata_s"), values.get("open_count")),
-    }
-    for name, (seconds, count) in calls.items():
-        if seconds and count:
-            row = {
-                "ts_ns": 0,
-                "interval_ns": max(1, round(run_s * NS_PER_S)),
-                "tgid": 0,
-                "tid": 0,
-                "name": name,
-                "calls": round(count),
-                "errors": 0,
-                "total_ns": round(seconds * NS_PER_S),
-                "max_ns": None,
-                "cpu_ns": None,
-            }
-            parsed.add("syscall_totals", row)
-    busy = sum(seconds or 0.0 for seconds, _ in calls.values())
-    if processes and run_s:
-        share = busy / (processes * run_s)
-        parsed.note(
-            f"{module} calls take {100 * share:.0f} % of the time of {processes:,.0f} processes in "
-            f"{run_s:,.0f} s; Darshan's write time includes syncs, its metadata time counts as open"
-        )
+    unknown = ("durable", "cpu_ns", "cpu_of_ns", "runnable_ns", "blocked_ns", "sleeping_ns", "synced_bytes")  # fmt: skip
+    of_bytes = {"asked_bytes": None, "done_bytes": None, "moving": 0} if moved is None else {
+        "asked_bytes": round(moved), "done_bytes": round(moved), "moving": calls
+    }  # fmt: skip
+    dev, ino = file or (None, None)
+    longest = {"total_ns": round(seconds * NS_PER_S), "max_ns": 0, "errors": 0, "unfinished": 0, "syncing": 0}  # fmt: skip
+    row = {"tgid": 0, "tid": 0, "name": name, "dev": dev, "ino": ino, "tiny": False, "calls": calls}
+    parsed.add("call_sums", {**row, **dict.fromkeys(unknown), **longest, **of_bytes})

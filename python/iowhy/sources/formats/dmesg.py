@@ -10,6 +10,8 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from msgspec import Struct, field
+
 from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.formats import _states
 
@@ -17,9 +19,15 @@ NAME = "dmesg"
 TOOL = "dmesg"
 
 _HUNG = re.compile(r"INFO: task (.{1,64}):(\d{1,9}) blocked for more than (\d{1,9}) seconds")
+#: A task in SysRq-w's list, or after "blocked for more than": name, state, thread.
+_TASK = re.compile(
+    r"(?:task:)?(\S.{0,63}?)\s+(?:state:)?D\s+(?:stack:\s*\d+\s+pid:\s*(\d{1,9})\s+(?:tgid:\s*\d+\s+)?ppid:|[0-9a-f]+\s+\d+\s+(\d{1,9})\s+\d+\s)"
+)
 _FRAME = re.compile(
     r"(?:\[<[0-9a-fx]+>\]\s*)?(\? )?([A-Za-z_][\w.]*)\+0x[0-9a-f]+/0x[0-9a-f]+(?: \[.*\])?\s*"
 )
+#: Of 32-bit ARM: a function, and the one that called it, which the next line has again.
+_ARM_FRAME = re.compile(r"(?:\[<[0-9a-f]+>\] )?\(([A-Za-z_][\w.]*)\) from \[<[0-9a-f]+>\].*")
 #: Event → (what it is called, pattern with the device's name).
 _EVENTS = (
     ("io_errors", re.compile(r"(?:critical \w+ error|I/O error), dev (\S+?),? ")),
@@ -31,6 +39,20 @@ _EVENTS = (
         "command_timeouts",
         re.compile(r"sd [\d:]+: \[(sd\w+)\].*(?:timing out|timed out|hostbyte=DID_TIME_OUT)"),
     ),
+    (
+        "gone",
+        re.compile(
+            r"nvme (nvme\d+): (?:Removing after probe failure|controller is down|Device not ready)"
+        ),
+    ),
+    (
+        "gone",
+        re.compile(
+            r"(mmcblk\d+|mmc\d+): card [0-9a-f]+ removed|sd [\d:]+: \[(sd\w+)\] .*(?:Device offlined|rejecting I/O to offline device)"
+        ),
+    ),
+    ("command_timeouts", re.compile(r"(mmcblk\d+|mmc\d+): (?:Timeout waiting|error -110)")),
+    ("io_errors", re.compile(r"(mmcblk\d+|mmc\d+): error -(?!110)\d+")),
     ("filesystem_errors", re.compile(r"EXT4-fs (?:error|warning) \(device (\S+?)\)")),
     (
         "filesystem_errors",
@@ -43,10 +65,14 @@ _EVENTS = (
 _PREFIX = re.compile(
     r"\s*(?:<\d+>)?(?:(?:[A-Z][a-z]{2}\s+\d+ [\d:.]+|\d{4}-\d\d-\d\d[T ]\S+) \S+ kernel: ?)?(?:\[[^\]<]{1,40}\]\s?)?"
 )
+#: The kernel's own stamp: seconds since it started.
+_STAMPED = re.compile(r"(?:^(?:<\d+>)?|kernel: ?)\[ *(\d{1,12}\.\d{6})\] \S")
+_BLOCKED_LIST = re.compile(r"SysRq ?: Show Blocked State|sysrq: Show Blocked State")
 HINT = (
     r"blocked for more than \d+ seconds|I/O error,? |resetting link|failed command: |EXT4-fs (?:error|warning)"
     r"|XFS \(\S+\): .*(?:rror|orruption|hut)|BTRFS (?:error|critical|warning)|nvme nvme\d+: I/O |not responding, "
-    r"(?:still|timed)|hostbyte=DID_TIME"
+    r"(?:still|timed)|hostbyte=DID_TIME|nvme nvme\d+: (?:controller is|Removing|Device not)|mmc(?:blk)?\d+: (?:Timeout|error|card)"
+    r"|rejecting I/O to offline|Device offlined|SysRq : Show Blocked State|sysrq: Show Blocked State|^\[ *\d+\.\d{6}\] \S|kernel: \[ *\d+\.\d{6}\]"
 )
 _WORDS = {
     "io_errors": "I/O errors",
@@ -55,53 +81,94 @@ _WORDS = {
     "command_timeouts": "commands that timed out",
     "filesystem_errors": "messages of the filesystem's errors",
     "server_timeouts": "times that the server did not respond",
+    "gone": "messages that the device is down or gone",
 }
 
 
 def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """Any line that it understands."""
+    """Any line that it understands; else lines that the kernel stamped with seconds, unless another format claims them."""
     text = lines[at]
-    known = _HUNG.search(text) or any(pattern.search(text) for _, pattern in _EVENTS)
-    return Claim(0.85, again=True) if known else None
+    known = (
+        _HUNG.search(text)
+        or _BLOCKED_LIST.search(text)
+        or any(pattern.search(text) for _, pattern in _EVENTS)
+    )
+    if known:
+        return Claim(0.85, again=True)
+    near = lines[at : at + 3]
+    plain = all(_STAMPED.search(one) for one in near) and len(near) > 1
+    return Claim(0.3, again=True) if plain else None
+
+
+class _Log(Struct):
+    """What was read so far: events by device, tasks that hang, the kernel's seconds."""
+
+    events: Counter[tuple[str, str]] = field(default_factory=Counter)
+    tasks: list[tuple[str, int, list[str]]] = field(default_factory=list)
+    hung: dict[int, float] = field(default_factory=dict)
+    stamps: list[float] = field(default_factory=list)
+    in_stack: bool = False
+
+    def take(self, text: str) -> bool:
+        """One line without its time; whether it was understood."""
+        if hung := _HUNG.search(text):
+            self.tasks.append((hung[1], int(hung[2]), []))
+            self.hung[int(hung[2])] = float(hung[3])
+            self.in_stack = True
+        elif (task := _TASK.match(text)) and not self._listed(int(task[2] or task[3])):
+            self.tasks.append((task[1], int(task[2] or task[3]), []))
+            self.in_stack = True
+        elif self.in_stack and (frame := _FRAME.fullmatch(text.strip())):
+            # A frame with a question mark is left over on the stack from an earlier call.
+            if not frame[1]:
+                self.tasks[-1][2].append(frame[2].split(".")[0])
+        elif self.in_stack and (frame := _ARM_FRAME.fullmatch(text.strip())):
+            self.tasks[-1][2].append(frame[1].split(".")[0])
+        elif found := _event(text):
+            self.events[found] += 1
+            self.in_stack = False
+        else:
+            return self.in_stack
+        return True
+
+    def _listed(self, tid: int) -> bool:
+        """Whether that thread's stack is under way: "blocked for more than" comes before the task's own line."""
+        return self.in_stack and self.tasks[-1][1] == tid
 
 
 def read(block: Block) -> Parsed:
-    """Into measurements: events by device, hanging tasks by what their stacks wait for."""
+    """Into measurements: events by device, hanging tasks by what their stacks wait for; or that the log has none."""
     parsed = Parsed(TOOL, units="counts of messages")
-    events: Counter[tuple[str, str]] = Counter()
-    tasks: list[tuple[str, int, list[str]]] = []
-    waited: dict[int, float] = {}
-    in_stack = False
+    log = _Log()
     for at, line in parsed.lines(block):
-        text = line[_PREFIX.match(line).end() :]  # type: ignore[union-attr]
-        if hung := _HUNG.search(text):
-            tasks.append((hung[1], int(hung[2]), []))
-            waited[int(hung[2])] = float(hung[3])
-            in_stack = True
-        elif in_stack and (frame := _FRAME.fullmatch(text.strip())):
-            # A frame with a question mark is left over on the stack from an earlier call.
-            if not frame[1]:
-                tasks[-1][2].append(frame[2].split(".")[0])
-        elif found := _event(text):
-            events[found] += 1
-            in_stack = False
-        elif not in_stack and not line.startswith(("[", "<")) and not re.search(r"kernel:", line):
+        prefix = _PREFIX.match(line)
+        assert prefix is not None
+        if (stamp := _STAMPED.search(line)) and stamp[1]:
+            log.stamps.append(float(stamp[1]))
+        understood = log.take(line[prefix.end() :])
+        if not understood and not prefix[0].strip() and not re.search(r"kernel:", line):
             parsed.reject(at, line)
-    for (name, device), count in sorted(events.items()):
+    for (name, device), count in sorted(log.events.items()):
         parsed.measure(device, name, float(count))
         parsed.note(f"the kernel's log has {count:,} {_WORDS[name]} of {device}")
     # A task that goes on hanging is listed again and again.
-    latest = {tid: _states.Sleeper(tid, comm, _waits_in(frames)) for comm, tid, frames in tasks}
-    for tid, sleeper in latest.items():
-        parsed.measure(sleeper.named(), "blocked_ns", waited[tid] * 1e9)
-    _states.emit(parsed, list(latest.values()), " for longer than the kernel's limit")
+    latest = {tid: _states.Sleeper(tid, comm, _waits_in(frames)) for comm, tid, frames in log.tasks}
+    for tid, seconds in log.hung.items():
+        parsed.measure(latest[tid].named(), "blocked_ns", seconds * 1e9)
+    since = " for longer than the kernel's limit" if log.hung else ""
+    _states.emit(parsed, list(latest.values()), since)
+    if not log.events and not log.tasks and len(log.stamps) > 1:
+        span = max(log.stamps) - min(log.stamps)
+        parsed.measure("kernel log", "without_errors_ns", span * 1e9)
+        parsed.note(f"no I/O errors and no hung tasks in {span:,.0f} s of the kernel's log")
     return parsed
 
 
 def _event(text: str) -> tuple[str, str] | None:
     for name, pattern in _EVENTS:
         if match := pattern.search(text):
-            return name, match[1].strip(",:")
+            device = next(group for group in match.groups() if group)
+            return name, device.strip(",:")
     return None
 
 

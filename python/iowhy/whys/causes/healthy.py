@@ -49,7 +49,14 @@ def find(facts: Facts) -> Candidate | None:
 def _summary(facts: Facts, storage: float) -> str:
     """Completes "ls took 12 ms, …": what it did most of that, and what a disk that takes no time would save."""
     computing, idle = facts.budget.elapsed(*classes.CPU), facts.budget.elapsed(classes.IDLE)
-    share, words = (idle, "idle") if idle > computing else (computing, "computing")
+    share, words = (
+        (idle, "idle")
+        if idle > computing
+        else (
+            computing,
+            "outside of calls of I/O" if facts.job is not None else "computing",
+        )
+    )
     if facts.budget.basis == "machine" and facts.machine.cpus is None and storage > 0:
         return f"{_amount(facts, share)} of it {words}"
     saves = f"save at most {_amount(facts, storage)}" if storage > 0 else "not help"

@@ -2,9 +2,10 @@
 
 from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import chain_of, duration, link, percent, size
+from iowhy.whys.chain import chain_of, count, duration, link, percent, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.calls import Walk
+from iowhy.whys.facts.job import Job
 from iowhy.whys.finding import Candidate, Claim, Link
 from iowhy.whys.remedy import Remedy
 
@@ -12,12 +13,16 @@ LARGE_BYTES = 256 * 1024
 DEPTH = 4.0
 CONTIGUOUS = 0.8
 REQUESTS_MIN = 32
+# Of a job: fewer take less than a second of a parallel filesystem.
+JOB_CALLS = 1_000
 BY_CALLS = 0.5
 PRINTED_SEEKS = 0.8
 
 
 def find(facts: Facts) -> Candidate | None:
     """Calls jump and so do the requests, on a device that seeks."""
+    if facts.job is not None:
+        return _of_job(facts, facts.job)
     requests = facts.requests
     if not requests.known or requests.count < REQUESTS_MIN or requests.jump_share is None:
         return _printed(facts)
@@ -140,6 +145,39 @@ def _printed(facts: Facts) -> Candidate | None:
     )  # fmt: skip
 
 
+def _of_job(facts: Facts, job: Job) -> Candidate | None:
+    """Most calls of a job go back in the file."""
+    ways = [
+        (cls, way, word)
+        for cls, way, word in (
+            (classes.READ, job.reads, "reads"),
+            (classes.WRITE, job.writes, "writes"),
+        )
+        if way.calls >= JOB_CALLS
+        and 1 - way.sequential / way.calls >= thresholds.JUMPS
+        and way.mean <= LARGE_BYTES
+        and facts.budget.elapsed(cls) >= thresholds.LISTED
+    ]
+    if not ways:
+        return None
+    return Candidate(
+        claims=(Claim(frozenset(cls for cls, _, _ in ways)),),
+        chain=tuple(
+            link(
+                f"{percent(1 - way.sequential / way.calls)} of {count(way.calls)} {word} go back in the file, {size(way.mean)} each",
+                1 - way.sequential / way.calls,
+                "share",
+                "measurements",
+            )
+            for _, way, word in ways
+        ),
+        summary=f"in {' and '.join(word for _, _, word in ways)} that jump within their files",
+        saving=saving.half("jumps"),
+        remedies=(_IN_ORDER, _IN_MEMORY),
+        confidence=0.7,
+    )
+
+
 _IN_ORDER = Remedy(
     "Sort the accesses by offset, or batch them",
     risk="a change of the program, and results in another order",
@@ -206,5 +244,5 @@ CAUSE = Cause(
     find=find,
     unseen_without=("block_requests",),
     settled_by=next_command.FILE,
-    beats=("device-saturated", "queue-shallow", "cache-cold", "small-requests", "readahead-poor"),
+    beats=("device-saturated", "queue-shallow", "cache-cold", "small-requests", "readahead-poor", "ranks-uneven", "io-not-overlapped"),
 )  # fmt: skip

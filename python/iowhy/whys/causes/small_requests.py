@@ -5,12 +5,15 @@ from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, percent, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.calls import TINY_BYTES
+from iowhy.whys.facts.job import LARGE_BYTES, Job
 from iowhy.whys.finding import Candidate, Claim, Saving
 from iowhy.whys.remedy import Remedy
 
 TINY_CALLS = 10_000
 SMALL_BYTES = 16 * 1024
 REQUESTS_MIN = 64
+# Calls of a job that take 1 ms each on a parallel filesystem take a second together.
+JOB_CALLS = 1_000
 DEPTH = 4.0
 MOSTLY = 0.5
 # The program's own time from one tiny call to the next: an interpreter takes as long to make a call (CPython and a JVM
@@ -22,6 +25,8 @@ LARGE_CALL_BYTES = 64 * 1024
 
 def find(facts: Facts) -> Candidate | None:
     """Tiny calls that cost CPU time, or small calls in order that wait one by one."""
+    if facts.job is not None:
+        return _of_job(facts, facts.job)
     tiny, small = _tiny(facts), _small(facts)
     if tiny is None or small is None:
         return tiny or small
@@ -159,6 +164,57 @@ def _small(facts: Facts) -> Candidate | None:
     )
 
 
+def _of_job(facts: Facts, job: Job) -> Candidate | None:
+    """Calls that are small for the servers of a parallel filesystem, where most are."""
+    ways = [
+        (cls, way, word)
+        for cls, way, word in (
+            (classes.READ, job.reads, "reads"),
+            (classes.WRITE, job.writes, "writes"),
+        )
+        if way.small >= max(JOB_CALLS, MOSTLY * way.calls)
+        and way.small / way.calls * facts.budget.elapsed(cls) >= thresholds.LISTED
+    ]
+    if not ways:
+        return None
+    cls, way, word = max(ways, key=lambda one: facts.budget.elapsed(one[0]))
+    sieved = job.rewritten if cls == classes.READ else None
+    shared = job.total("shared_count") >= MOSTLY * (job.reads.calls + job.writes.calls)
+    return Candidate(
+        claims=tuple(
+            Claim(frozenset({c}), fraction=min(1.0, one.small / one.calls)) for c, one, _ in ways
+        ),
+        chain=chain_of(
+            link(
+                f"{percent(facts.budget.elapsed(cls))} of the time is spent {cls}",
+                facts.budget.elapsed(cls),
+                "share",
+                "measurements",
+            ),
+            link(
+                f"{count(way.small)} of {count(way.calls)} {word} are of less than 100 kB, {size(way.mean)} on average"
+                + (", most of them of files that several processes share" if shared else ""),
+                way.mean,
+                "bytes",
+                "measurements",
+            ),
+            sieved,
+            job.unaligned,
+        ),
+        summary=f"in {count(way.small)} small {word}, {size(way.mean)} on average",
+        saving=Saving(
+            max(0.0, 1 - way.mean / LARGE_BYTES), f"with {word} of {size(LARGE_BYTES)} each"
+        ),
+        remedies=(_NO_SIEVE, _COLLECTIVE)
+        if sieved is not None
+        else (_COLLECTIVE, _LARGER)
+        if shared
+        else (_LARGER,),
+        confidence=0.75,
+        lowered_by=("how long small calls take, and others, is not apart in the log",),
+    )
+
+
 def _claim(facts: Facts, cls: str) -> Claim:
     """What waits so in calls: mapped files are not read by calls, and larger ones would not help."""
     return Claim(frozenset({cls}), calls=evidence.calls_that_wait(facts, frozenset({cls})))
@@ -196,6 +252,15 @@ _LARGER = Remedy(
     "Read and write 64 KiB to 1 MiB per call (`bs=1M`, a larger buffer, readv/writev)",
     risk="a crash loses what is still in the buffer",
 )
+_COLLECTIVE = Remedy(
+    "Let MPI-IO gather them: collective calls (`MPI_File_write_at_all`, HDF5's `H5FD_MPIO_COLLECTIVE`)",
+    risk="all processes must reach the call",
+    for_authors=True,
+)
+_NO_SIEVE = Remedy(
+    "Do not read the gaps before each write: MPI-IO's hint `romio_ds_write=disable`",
+    risk="many small writes instead, if the data are in small pieces",
+)
 _GATHERED = Remedy(
     "Let the page cache gather it: open files without O_DIRECT and O_SYNC",
     risk="a crash loses what was not synced yet",
@@ -229,6 +294,10 @@ CAUSE = Cause(
             "program's own time between two tiny calls, at most", BETWEEN_NS, "ns",
             "it belongs to the calls: with more, the program does something with what it gets",
         ),
+        Threshold(
+            "small calls of a job (Darshan), at least", JOB_CALLS, "calls",
+            "on a parallel filesystem, a call takes about 1 ms: fewer take less than a second",
+        ),
         Threshold("requests, at least", REQUESTS_MIN, "requests", "fewer cost nothing together"),
         Threshold(
             "requests in flight, at most", DEPTH, "requests",
@@ -243,10 +312,10 @@ CAUSE = Cause(
         "direct I/O in small pieces by several threads, which the device merges",
         "calls that jump: then their size is not the reason (random-access)",
     ),
-    remedies=(_LARGER, _GATHERED),
+    remedies=(_LARGER, _GATHERED, _COLLECTIVE, _NO_SIEVE),
     experiment=None,
     find=find,
     unseen_without=("syscalls", "block_requests"),
     settled_by=next_command.FILE,
-    beats=("queue-shallow", "device-saturated", "cpu-serial", "cpu-saturated"),
+    beats=("queue-shallow", "device-saturated", "cpu-serial", "cpu-saturated", "ranks-uneven", "io-not-overlapped"),
 )  # fmt: skip

@@ -24,6 +24,7 @@ from iowhy.whys.facts import (
     filesystems,
     in_order,
     io_limits,
+    job,
     journal,
     layers,
     layout,
@@ -233,6 +234,11 @@ class Facts:
     def measured(self) -> measured.Measured:
         """Summary numbers and histograms that other tools printed."""
         return measured.measure(self.relations)
+
+    @cached_property
+    def job(self) -> job.Job | None:
+        """A job of many processes; None if no log of one is looked at."""
+        return job.measure(self.measured)
 
 
 @contextmanager

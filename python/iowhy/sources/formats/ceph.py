@@ -1,0 +1,33 @@
+"""Ceph: `ceph -s`, `ceph health detail` and `ceph osd perf`: slow operations, what recovers, how long commits take."""
+
+from __future__ import annotations
+
+import re
+
+from iowhy.sources.format import Block, Parsed
+from iowhy.sources.formats import _lines
+
+NAME = "ceph"
+TOOL = "ceph -s"
+HINT = r"^\s*cluster:\s*$|^\s*health:\s+HEALTH_|^HEALTH_(?:WARN|ERR|OK)\b|^osd\s+commit_latency\(ms\)|slow ops, oldest one blocked for"
+BEGINS = r"osd\s"
+
+_LINES = (
+    re.compile(r"(?P<slow_operations>\d+) slow (?:ops|requests), oldest (?:one )?blocked for >? ?(?P<oldest_blocked_s>[\d.]+) sec"),
+    re.compile(r"(?P<slow_operations>\d+) slow requests are blocked > (?P<oldest_blocked_s>[\d.]+) sec"),
+    re.compile(r"^\s*osd: (?P<osds>\d+) osds: (?P<osds_up>\d+) up.*?(?P<osds_in>\d+) in"),
+    re.compile(r"^\s*recovery: (?P<recovery_size>[\d.]+ [KMGT]?i?B)/s"),
+    re.compile(r"^\s*client: +(?:(?P<client_read_size>[\d.]+ [KMGT]?i?B)/s rd, )?(?:(?P<client_write_size>[\d.]+ [KMGT]?i?B)/s wr)?"),
+    re.compile(r"\((?P<degraded_percent>[\d.]+)%\)"),
+    re.compile(r"^\s*(?P<subject>\d+)\s+(?P<commit_ms>\d+)\s+(?P<apply_ms>\d+)\s*$"),
+)  # fmt: skip
+_PASSED = re.compile(r"^\s*(?:[\w ]+:|\d+ |osd |\[|HEALTH|usage|pgs)|^\s+\S")
+
+
+def read(block: Block) -> Parsed:
+    """Into measurements of the cluster; of `osd perf` of each OSD."""
+    parsed = _lines.read(block, TOOL, _LINES, _PASSED)
+    for row in _lines.measured(parsed):
+        if row["metric"] in ("commit_ns", "apply_ns"):
+            row["subject"] = f"osd.{row['subject']}"
+    return parsed

@@ -1,0 +1,92 @@
+"""A job opens and looks up files for much of its time."""
+
+from iowhy.whys import classes, next_command, saving, thresholds
+from iowhy.whys.cause import Cause, Threshold
+from iowhy.whys.chain import chain_of, count, duration, link, percent, plural
+from iowhy.whys.facts import Facts
+from iowhy.whys.facts.job import METADATA
+from iowhy.whys.finding import Candidate, Claim, Saving
+from iowhy.whys.remedy import Remedy
+
+_CLAIM = Claim(frozenset({classes.UNEXPLAINED}), reasons=frozenset({METADATA}))
+# Opens of a file from which keeping it open, or opening it once for all, is the remedy.
+REOPENED = 4
+
+_ONCE = Remedy(
+    "Open each file once and keep it open; let MPI-IO open shared files (`MPI_File_open` of all processes together)",
+    risk="open files take memory, and a process has a limit of them (`ulimit -n`)",
+    for_authors=True,
+)
+_FEWER = Remedy(
+    "Put many small files into one (HDF5, an archive), or copy them to the node's own disk first",
+    risk="the copy takes room, and must be made on each node",
+    for_authors=True,
+)
+_COLLECTIVE = Remedy(
+    "With HDF5, let one process read and write its metadata: `H5Pset_all_coll_metadata_ops`, `H5Pset_coll_metadata_write`",
+    risk="all processes must make the same calls in the same order",
+    for_authors=True,
+)
+
+
+def find(facts: Facts) -> Candidate | None:
+    """Time in calls that open, look up and close files."""
+    job = facts.job
+    share = sum(p.elapsed for p in facts.budget.pieces if p.reason == METADATA)
+    if job is None or share < thresholds.LISTED:
+        return None
+    opens, files, stats = job.total("open_count"), job.total("files"), job.total("stat_count")
+    again = files > 0 and opens >= REOPENED * files
+    return Candidate(
+        claims=(_CLAIM,),
+        chain=chain_of(
+            link(
+                f"{percent(share)} of the time is spent {METADATA}", share, "share", "measurements"
+            ),
+            link(
+                f"{plural(job.processes, 'process', 'processes')} open {plural(files, 'file')} {count(opens)} times and look them up {count(stats)} times",
+                opens,
+                "calls",
+                "measurements",
+            ),
+            None
+            if not opens
+            else link(
+                f"an open takes {duration(job.total('metadata_s') * 1e9 / opens)}, with the look-ups for it and the close",
+                job.total("metadata_s") * 1e9 / opens,
+                "ns",
+                "measurements",
+            ),
+        ),
+        summary=f"{METADATA}: {count(opens)} opens of {plural(files, 'file')}",
+        saving=Saving(1 - files / opens, f"{count(files)} opens instead of {count(opens)}")
+        if again
+        else saving.half("opens"),
+        remedies=(
+            *((_ONCE,) if again else (_FEWER, _ONCE)),
+            *((_COLLECTIVE,) if "HDF5" in job.libraries else ()),
+        ),
+        confidence=0.85,
+    )
+
+
+CAUSE = Cause(
+    name="metadata-storm",
+    title="Many opens and look-ups of files by a job",
+    meaning=(
+        "On a parallel filesystem each open and look-up asks one of a few servers. Thousands of processes that open the same file, or a "
+        "program that opens thousands of small ones, wait for these servers, however fast data moves."
+    ),
+    measured="Darshan's metadata time of the slowest process (open, stat, seek, close), as a share of the job's time; opens, files and look-ups.",
+    thresholds=(
+        Threshold(
+            "opens of a file, to open it less often", REOPENED, "opens",
+            "a file that is written and read back is opened twice",
+        ),
+    ),
+    fooled_by=("the first open of a job, which waits for a filesystem that is mounted on demand",),
+    remedies=(_ONCE, _FEWER, _COLLECTIVE),
+    experiment=None,
+    find=find,
+    settled_by=next_command.JOB,
+)  # fmt: skip

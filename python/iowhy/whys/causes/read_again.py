@@ -1,0 +1,79 @@
+"""A job reads the same bytes more than once."""
+
+from iowhy.whys import classes, next_command, saving, thresholds
+from iowhy.whys.cause import Cause, Threshold
+from iowhy.whys.chain import chain_of, link, percent, plural, size
+from iowhy.whys.facts import Facts
+from iowhy.whys.finding import Candidate, Claim
+from iowhy.whys.remedy import Remedy
+
+TIMES = 2.0
+
+_BROADCAST = Remedy(
+    "Let one process read what all need, and send it to the others (`MPI_Bcast`), or read it collectively (`MPI_File_read_all`)",
+    risk="all processes must reach the call",
+    for_authors=True,
+)
+_KEEP = Remedy(
+    "Keep what was read in memory",
+    risk="less memory is left for other data",
+    for_authors=True,
+)
+
+
+def find(facts: Facts) -> Candidate | None:
+    """More bytes are read than the files that are read have up to the last one read."""
+    job = facts.job
+    if job is None:
+        return None
+    posix = job.modules.get("POSIX", {})
+    read, distinct = posix.get("again_bytes", 0.0), posix.get("again_distinct_bytes", 0.0)
+    if not distinct or read < TIMES * distinct or not job.total("read_s"):
+        return None
+    part = posix.get("again_s", 0.0) / job.total("read_s")
+    share = part * facts.budget.elapsed(classes.READ)
+    if share < thresholds.LISTED:
+        return None
+    return Candidate(
+        claims=(Claim(frozenset({classes.READ}), fraction=part),),
+        chain=chain_of(
+            link(
+                f"{percent(share)} of the time is spent reading what was read before",
+                share,
+                "share",
+                "measurements",
+            ),
+            link(
+                f"{plural(job.processes, 'process', 'processes')} read {size(read)} of files that have {size(distinct)}",
+                read / distinct,
+                "times",
+                "measurements",
+            ),
+        ),
+        summary=f"reading the same {size(distinct)} {read / distinct:,.0f} times",
+        saving=saving.all_of_it("if each byte is read once"),
+        remedies=(_BROADCAST, _KEEP) if job.processes > 1 else (_KEEP,),
+        confidence=0.8,
+        lowered_by=("which bytes each process reads is not in the log",),
+    )
+
+
+CAUSE = Cause(
+    name="read-again",
+    title="The same bytes read again",
+    meaning=(
+        "Every process of a job reads a file that all need, or one process reads the same place over and over. The servers of the "
+        "filesystem, or the page cache, move the same bytes each time."
+    ),
+    measured="Bytes read through POSIX, compared with the highest offset that was read in each of these files (Darshan).",
+    thresholds=(
+        Threshold("bytes read, compared with those there are, at least", TIMES, "times",
+                  "a header that is read again, or a second pass over a part, is not worth a change"),
+    ),
+    fooled_by=("a file that is written between the reads: it has to be read again",),
+    remedies=(_BROADCAST, _KEEP),
+    experiment=None,
+    find=find,
+    settled_by=next_command.JOB,
+    beats=("small-requests", "random-access", "io-not-overlapped", "ranks-uneven"),
+)  # fmt: skip

@@ -75,7 +75,7 @@ class Looking:
         from iowhy.whys.verdict import judge
 
         began = time.process_time()
-        self._findings = judge(moment.of.recording).findings
+        self._findings = judge(moment.of.recording, narrowed=moment.until_then).findings
         self._judge_s = time.monotonic() + (time.process_time() - began) / JUDGE_SHARE
         self._judged = _as_judged(moment)
         return [

@@ -111,7 +111,7 @@ def request_shape(facts: Facts) -> Link | None:
         return None
     jumps = ""
     if found.jump_share is not None:
-        jumps = f"; {percent(found.jump_share)} do not start where the one before ended"
+        jumps = f"; {percent(found.jump_share)} do not start where the one queued before ended"
     return link(
         f"{count(found.count)} requests to {found.device}, median {size(found.median_bytes)}{jumps}",
         found.median_bytes,

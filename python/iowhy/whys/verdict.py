@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from iowhy.recordings import Recording
 from iowhy.recordings.row_counts import Mismatch, in_words
+from iowhy.relations.narrowed import Narrowed
 from iowhy.units import count, duration, percent
 from iowhy.whys import answer, classes, program
 from iowhy.whys.budget import Budget
@@ -75,9 +76,9 @@ class Verdict(Struct, frozen=True):
         return self.findings[:SHOWN]
 
 
-def judge(recording: Recording) -> Verdict:
-    """Judge a recording. Raises Problem when a table cannot be read or holds impossible values."""
-    with facts_of(recording) as facts:
+def judge(recording: Recording, *, narrowed: Narrowed | None = None) -> Verdict:
+    """Judge a recording, or a part of it. Raises Problem when a table cannot be read or holds impossible values."""
+    with facts_of(recording, narrowed=narrowed) as facts:
         return verdict_of(facts)
 
 

@@ -105,12 +105,13 @@ def test_a_file_that_an_unseen_end_may_have_changed_is_still_known(make: Make) -
 
 def test_what_is_said_of_calls_is_said_of_operations(make: Make) -> None:
     """Syncs, durable writes, latencies, files and failures, one by one and summed; one without an end has no length."""
-    durable = operation(
-        6 * MS, 3 * MS, "pwrite", 4 * KIB, api="libaio", kind="write", durable=True
-    )
+    durable = operation(6 * MS, 3 * MS, "pwrite", 4 * KIB, api="libaio", kind="write", durable=True)
     rec = make({**TABLES, "async_operations": [*TABLES["async_operations"], durable]})
     syncs = {r["name"]: r for r in run(rec, "sync").to_pylist()}
-    assert [(syncs[n]["calls"], syncs[n]["total_ns"]) for n in ("io_uring fsync", "libaio pwrite (O_SYNC)")] == [
+    assert [
+        (syncs[n]["calls"], syncs[n]["total_ns"])
+        for n in ("io_uring fsync", "libaio pwrite (O_SYNC)")
+    ] == [
         (1, 9 * MS),
         (1, 3 * MS),
     ]
@@ -121,6 +122,8 @@ def test_what_is_said_of_calls_is_said_of_operations(make: Make) -> None:
     assert (read["total_ns"], read["cpu_ns"], read["p50_ns"]) == (8 * MS, None, 1.5 * MS)
     latencies = [r for r in run(rec, "syscall-latency").to_pylist() if r["name"] == "io_uring read"]
     assert sum(r["calls"] for r in latencies) == 4
+    events = [r["name"] for r in run(rec, "events").to_pylist() if r["event"] == "operation"]
+    assert len(events) == 8 and events[-1] == "libaio pwrite"
     with Facts(rec) as facts:
         assert (facts.calls.syncs.calls, facts.calls.sync_wall_ns) == (2, 9 * MS)
         assert facts.calls.reading.pairs == 2

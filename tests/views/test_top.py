@@ -285,7 +285,9 @@ def test_of_what_grows_no_more_is_judged_than_there_was_time_for(tmp_path: Path)
         recorder.kill()
     with Relations(moment.of.recording, narrowed=moment.narrowed) as relations:
         assert relations.rows(f"SELECT count(*) FROM thread_time WHERE ts_ns >= {half}") == [(0,)]
-    assert found.findings and not any("cut off" in one for f in found.findings for one in f.lowered_by)
+    assert found.findings and not any(
+        "cut off" in one for f in found.findings for one in f.lowered_by
+    )
 
 
 def test_what_the_command_prints_is_a_page_of_its_own(rec: Path, tmp_path: Path) -> None:

@@ -89,6 +89,11 @@ class Calls(Struct, frozen=True):
     sync_writes: int = 0
     report: str = "syscalls"
 
+    @property
+    def syncs_by_ring(self) -> bool:
+        """Whether the call with most time of the syncs is an operation of io_uring or libaio, whose names are two words."""
+        return " " in (self.sync_name or "")
+
 
 #: What counts as tiny in the relation calls_by_file: there the call costs more than the copy.
 TINY_BYTES = 1024
@@ -219,6 +224,21 @@ def written_share(relations: Relations) -> float:
         FROM sync_calls WHERE asynchronous""",
     )
     return found.share or 0.0
+
+
+class _Direct(Struct, frozen=True):
+    direct: bool | None
+
+
+def direct_operations(relations: Relations) -> bool:
+    """Whether most operations of io_uring and libaio that read or write are direct."""
+    return bool(
+        relations.one(
+            _Direct,
+            """SELECT avg(CASE WHEN list_contains(flags, 'direct') THEN 1.0 ELSE 0.0 END) > 0.5 AS direct
+            FROM async_operations WHERE kind IN ('read', 'write')""",
+        ).direct
+    )
 
 
 class _Steps(Struct, frozen=True):

@@ -6,7 +6,6 @@ from iowhy.relations import Relations
 from iowhy.whys.facts.devices import Device, Devices
 from iowhy.whys.facts.requests import SLOW, Requests, of
 
-
 # Busy all of the time, but for what the rounding of a percentage hides.
 STUCK = 0.99
 

@@ -393,7 +393,12 @@ fn the_scheduler_is_no_reason() {
 
 #[test]
 fn a_writer_that_may_not_enter_waits_for_a_thaw_and_no_lock() {
-    for caller in ["mnt_want_write", "vfs_write", "do_page_mkwrite", "xfs_trans_alloc"] {
+    for caller in [
+        "mnt_want_write",
+        "vfs_write",
+        "do_page_mkwrite",
+        "xfs_trans_alloc",
+    ] {
         let frames = ["percpu_rwsem_wait", "__percpu_down_read", caller];
         assert_eq!(reason(&frames), "frozen", "{caller}");
     }

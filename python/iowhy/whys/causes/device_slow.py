@@ -260,7 +260,7 @@ CAUSE = Cause(
         "Time from issue to completion, without flushes, at the queue depth of the run. The share of "
         "service time in requests above 100 ms and 20 times the median. In a deep queue, only those count "
         "during which the device completes less than half as many requests as at other times: that it serves "
-        "others first is not its fault. Errors. With another tool's figures, also what smartctl, nvme "
+        "others first is not its fault. Errors. A device that the command waits for and that, by its own counters, has requests in flight all the time and completes none. With another tool's figures, also what smartctl, nvme "
         "smart-log, /proc/mdstat and the kernel's log report about that disk."
     ),
     thresholds=(

@@ -82,6 +82,7 @@ __noinline int submit_iocb(__u64 context, __u64 place)
 	o->ring = context;
 	if (iocb.flags & IOCB_FLAG_RESFD)
 		note_eventfd(private_of(file_of(task, iocb.eventfd)), context);
+	o->call_flags = iocb.key_and_flags >> 32;
 	file = file_of(task, iocb.fd);
 	set_operation_file(o, file);
 	if (iocb.opcode == IOCB_PREADV || iocb.opcode == IOCB_PWRITEV)

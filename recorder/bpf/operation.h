@@ -7,6 +7,7 @@
 #define IOWHY_OPERATION_H
 
 #include "rings.h"
+#include "durable.h"
 #include "iovec.h"
 
 #define OPERATIONS_MOST 32768
@@ -30,6 +31,7 @@ enum operation_known {
 	OPERATION_HAS_FILE = 1,
 	OPERATION_HAS_OFFSET = 2,
 	OPERATION_HAS_BYTES = 4,
+	OPERATION_DURABLE = 8, /* it writes, and is done once that is durable (durable.h) */
 };
 
 enum operation_api {
@@ -61,7 +63,8 @@ struct event_operation {
 	__u8 api;
 	__u8 ran;
 	__u8 known;
-	__u8 pad[5];
+	__u8 call_flags; /* RWF_DSYNC, RWF_SYNC */
+	__u8 pad[4];
 };
 
 struct {
@@ -117,6 +120,7 @@ static __always_inline struct event_operation *begin_operation(const struct oper
 	o->api = api;
 	o->ran = RAN_INLINE;
 	o->known = 0;
+	o->call_flags = 0;
 	o->completed = 0;
 	o->completions = 0;
 	o->moved = 0;
@@ -135,7 +139,7 @@ static __always_inline void end_operation(const struct operation_key *key, struc
 		bpf_map_delete_elem(&operations, key);
 }
 
-/* The file that it reads or writes. */
+/* The file that it reads or writes; its call_flags are known by then. */
 static __always_inline void set_operation_file(struct event_operation *o, struct file *file)
 {
 	struct inode *inode = file ? FIELD(struct file, file, f_inode) : NULL;
@@ -151,6 +155,8 @@ static __always_inline void set_operation_file(struct event_operation *o, struct
 	o->known |= OPERATION_HAS_FILE;
 	if (FIELD(struct file, file, f_flags) & direct_flag)
 		o->header.flags |= OPERATION_DIRECT;
+	if (is_durable(file, o->call_flags))
+		o->known |= OPERATION_DURABLE;
 	name_file(&id, file, 0);
 }
 

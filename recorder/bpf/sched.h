@@ -17,7 +17,7 @@ static __always_inline void emit_wait(struct thread *t, __u64 now)
 	if (e) {
 		e->header.kind = EVENT_WAIT;
 		e->header.flags = t->wait_flags;
-		e->header.nr = t->call;
+		e->header.nr = t->wait_call;
 		e->header.tid = t->tid;
 		e->ts = t->wait_since;
 		e->dur = now - t->wait_since;
@@ -114,6 +114,10 @@ static __always_inline int wait_of(struct thread *t, struct task_struct *task, u
 static __always_inline void begin_wait(void *ctx, struct thread *t, struct task_struct *task, __u64 now)
 {
 	t->wait_since = now;
+	t->wait_call = t->call;
+	/* A call that began before the thread came into scope: its number stands where it brought it. */
+	if (t->call == NOT_SEEN && !t->kernel_thread && !is_compat(task))
+		t->wait_call = BPF_CORE_READ(entry_registers(task), CALL_NUMBER_FIELD);
 	t->wait_stack = stack_id(ctx, t);
 	if (take_stacks && t->call < 0)
 		take_wait(t, task);

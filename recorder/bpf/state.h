@@ -152,6 +152,7 @@ struct thread {
 	struct file_id file;
 	__u64 wait_since; /* 0: in no uninterruptible wait */
 	__s32 wait_stack;
+	__s32 wait_call; /* number of the call that it waits in; negative: in none */
 	/* page faults and page-cache adds outside a read call */
 	__u32 fault_major;
 	__u64 fault_number;

@@ -170,6 +170,8 @@ static __always_inline void describe_operation(struct event_operation *o, struct
 	o->header.flags |= sqe_flags(sqe->flags) | IN(sqe->opcode, OPS_FIXED) * OPERATION_FIXED_BUFFER;
 	if (!IN(sqe->opcode, OPS_OF_FILES))
 		return;
+	if (IN(sqe->opcode, OPS_STORED))
+		o->call_flags = sqe->op_flags;
 	if (!NAMES_REQUESTS && request)
 		file = BPF_CORE_READ((struct io_kiocb *)request, file);
 	else if (!(sqe->flags & IOSQE_FIXED_FILE))

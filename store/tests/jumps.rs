@@ -25,14 +25,13 @@ fn request(draw: &mut Draw, number: i64, sector: &mut i64) -> rows::BlockRequest
     let begins = *sector;
     let bytes = 512 * draw.below(4);
     *sector += bytes / 512;
-    // Each is sent at another moment, by its issue or where that is not told when it was queued.
-    let sent_ns = 10 * number;
-    let issue_ns = draw.maybe(1).map(|_| sent_ns);
-    let queue_ns = issue_ns.map_or(sent_ns, |at| at - draw.below(9));
+    // Each is queued at another moment, and sent in any order.
+    let queue_ns = 10 * number;
+    let issue_ns = draw.maybe(1).map(|_| queue_ns + draw.below(90));
     rows::BlockRequests {
         queue_ns,
         issue_ns,
-        complete_ns: draw.maybe(300).map(|length| sent_ns + length),
+        complete_ns: draw.maybe(300).map(|length| queue_ns + 90 + length),
         dev: 80 + draw.below(2),
         sector: (draw.below(20) > 0).then_some(begins),
         bytes,
@@ -79,7 +78,7 @@ fn sums(dir: &Path, done: impl IntoIterator<Item = rows::BlockRequests>) -> BTre
     found
 }
 
-/// All of these are in the order in which they were sent.
+/// All of these are in the order in which they were queued.
 fn expected(requests: &[rows::BlockRequests]) -> BTreeMap<Key, Sum> {
     let mut ended: BTreeMap<(i64, String), Option<i64>> = BTreeMap::new();
     let mut found: BTreeMap<Key, Sum> = BTreeMap::new();
@@ -107,7 +106,7 @@ fn expected(requests: &[rows::BlockRequests]) -> BTreeMap<Key, Sum> {
 }
 
 #[test]
-fn they_are_those_of_the_order_in_which_requests_were_sent() {
+fn they_are_those_of_the_order_in_which_requests_were_queued() {
     let mut draw = Draw(21);
     for _ in 0..40 {
         let temporary = tempfile::tempdir().unwrap();
@@ -136,7 +135,7 @@ fn in_a_row(number: i64) -> rows::BlockRequests {
 }
 
 #[test]
-fn there_are_none_where_one_is_done_after_too_many_that_were_sent_later() {
+fn there_are_none_where_one_is_done_after_too_many_that_were_queued_later() {
     let temporary = tempfile::tempdir().unwrap();
     let late = |after: i64| (1..=after).chain([0]).map(in_a_row);
     let found = sums(&temporary.path().join("a.iowhy"), late(1_000));
@@ -146,7 +145,7 @@ fn there_are_none_where_one_is_done_after_too_many_that_were_sent_later() {
 }
 
 #[test]
-fn there_are_none_where_two_were_sent_at_one_moment_to_one_place() {
+fn there_are_none_where_two_were_queued_at_one_moment_to_one_place() {
     let temporary = tempfile::tempdir().unwrap();
     let twice = [1, 2, 2, 3].map(in_a_row);
     assert!(sums(&temporary.path().join("a.iowhy"), twice).is_empty());

@@ -82,6 +82,7 @@ fn thread(draw: &mut Draw, tid: i64) -> (Vec<rows::Waits>, Vec<rows::Syscalls>, 
 enum Event {
     Wait(rows::Waits),
     Call(rows::Syscalls),
+    Operation(rows::AsyncOperations),
     Interval(rows::ThreadTime),
     Request(rows::BlockRequests),
 }
@@ -92,6 +93,7 @@ impl Event {
         match self {
             Event::Wait(w) => w.ts_ns + w.dur_ns,
             Event::Call(c) => c.ts_ns + c.dur_ns,
+            Event::Operation(o) => o.complete_ns.unwrap_or(400),
             Event::Interval(t) => t.ts_ns + t.interval_ns,
             Event::Request(q) => q.complete_ns.unwrap_or(400),
         }
@@ -112,6 +114,7 @@ fn tables(dir: &Path, events: &[Event]) -> BTreeMap<&'static str, Vec<Row>> {
         match event {
             Event::Wait(row) => recording.push(row).unwrap(),
             Event::Call(row) => recording.push(row).unwrap(),
+            Event::Operation(row) => recording.push(row).unwrap(),
             Event::Interval(row) => recording.push(row).unwrap(),
             Event::Request(row) => recording.push(row).unwrap(),
         }
@@ -318,4 +321,51 @@ fn a_write_of_which_it_is_not_known_leaves_no_sums_of_syncs() {
     let unknown = [call("write", Some(true)), call("write", None)];
     let found = tables(&temporary.path().join("b.iowhy"), &unknown);
     assert!(found["sync_sums"].is_empty());
+}
+
+#[test]
+fn operations_that_make_data_durable_are_syncs_from_submission_to_result() {
+    let operation = |kind: &'static str, submit_ns, complete_ns, durable| {
+        Event::Operation(rows::AsyncOperations {
+            submit_ns,
+            complete_ns,
+            kind: kind.into(),
+            durable,
+            dev: Some(1),
+            ..rows::AsyncOperations::default()
+        })
+    };
+    let flush = |queue_ns| {
+        Event::Request(rows::BlockRequests {
+            queue_ns,
+            complete_ns: Some(queue_ns + 1),
+            op: "flush".into(),
+            ..rows::BlockRequests::default()
+        })
+    };
+    let temporary = tempfile::tempdir().unwrap();
+    let events = [
+        flush(15),
+        operation("sync", 10, Some(20), None),
+        flush(35),
+        operation("write", 30, Some(40), Some(false)),
+        operation("write", 50, Some(70), Some(true)),
+        flush(60),
+        // Its end was not seen: that it was is all that is known.
+        operation("sync", 80, None, None),
+        flush(90),
+        operation("read", 100, Some(200), None),
+    ];
+    let found = tables(&temporary.path().join("a.iowhy"), &events);
+    let sums = &found["sync_sums"][0];
+    assert_eq!(
+        (number(sums, "calls"), number(sums, "wall_ns")),
+        (Some(3), Some(30))
+    );
+    let waited = |wanted: i64| -> i64 {
+        let rows = found["flush_sums"].iter();
+        let of = rows.filter(|r| number(r, "waited") == Some(wanted));
+        of.map(|r| number(r, "flushes").unwrap()).sum()
+    };
+    assert_eq!((waited(1), waited(0)), (2, 2));
 }

@@ -8,6 +8,7 @@ import pytest
 
 from conftest import cannot_run
 from iowhy.recordings import Recording
+from iowhy.relations import Relations
 from iowhy.reports import run as report
 from machine import ask, filesystem, record, run
 
@@ -17,13 +18,13 @@ pytestmark = pytest.mark.usefixtures("live")
 WAYS = {
     "io_uring": (["--ioengine=io_uring", "--direct=1"], "inline", {"direct"}),
     "registered": (
-        ["--ioengine=io_uring", "--direct=1", "--registerfiles", "--fixedbufs"],
+        ["--ioengine=io_uring", "--direct=1", "--registerfiles", "--fixedbufs", "--sync=dsync"],
         "inline",
         {"direct", "fixed_file", "fixed_buffer"},
     ),
     "polled": (["--ioengine=io_uring", "--direct=1", "--sqthread_poll"], "poll thread", {"direct"}),
     "worker": (["--ioengine=io_uring", "--force_async=1"], "worker", {"async"}),
-    "libaio": (["--ioengine=libaio", "--direct=1"], "inline", {"direct"}),
+    "libaio": (["--ioengine=libaio", "--direct=1", "--sync=dsync"], "inline", {"direct"}),
 }
 SUMS = """
 SELECT kind, count(*), count(complete_ns), sum(bytes), sum(moved_bytes), min(ret), count(DISTINCT ring), min(ran), max(ran)
@@ -61,6 +62,15 @@ def test_operations_and_bytes_are_those_that_fio_counts(way: str, tmp_path: Path
     (of_file,) = (row for row in report(recording, "files").to_pylist() if row["path"] == str(file))
     assert of_file["read_bytes"] == job["read"]["io_bytes"]
     assert of_file["written_bytes"] == job["write"]["io_bytes"]
+    # Those are syncs, too, that are to be durable: by the flags of the file, be it a registered one.
+    durable = sum(
+        r["calls"] for r in report(recording, "sync").to_pylist() if "(O_SYNC)" in r["name"]
+    )
+    assert durable == ("--sync=dsync" in WAYS[way][0]) * job["write"]["total_ios"]
+    with Relations(recording) as relations:
+        (summed,) = relations.rows("SELECT calls FROM sync_sums")
+        (counted,) = relations.rows("SELECT count(*) FROM sync_calls")
+    assert summed == counted
 
 
 def _known(tmp_path: Path, mount: Path, *words: str) -> Recording:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from iowhy.relations import Relations
 from tests.examples import costly
-from tests.reports.conftest import MS, Make, filesystem, request
+from tests.reports.conftest import MS, T0, Make, filesystem, request
 
 Row = dict[str, object]
 
@@ -18,17 +18,21 @@ MACHINE: dict[str, list[Row]] = {
 }
 REQUESTS = st.lists(
     st.builds(
-        lambda at, op, dev, owner, ino, sector, size, page, length, scope: request(
-            at * MS,
-            length and length * MS,
-            op,
-            dev=dev,
-            owner_dev=owner,
-            owner_ino=ino,
-            owner_page=page,
-            sector=sector,
-            bytes=size,
-            in_scope=scope,
+        lambda at, op, dev, owner, ino, sector, size, page, length, scope, sent: (
+            request(
+                at * MS,
+                length and length * MS,
+                op,
+                dev=dev,
+                owner_dev=owner,
+                owner_ino=ino,
+                owner_page=page,
+                sector=sector,
+                bytes=size,
+                in_scope=scope,
+            )
+            # A scheduler sends them in another order.
+            | {"issue_ns": T0 + (at + sent) * MS}
         ),
         st.integers(0, 900),
         st.sampled_from(["read", "write", "write", "flush"]),
@@ -40,6 +44,7 @@ REQUESTS = st.lists(
         st.none() | st.integers(0, 9),
         st.none() | st.integers(1, 9),
         st.sampled_from([True, True, True, False, None]),
+        st.integers(0, 300),
     ),
     min_size=1,
     max_size=30,
@@ -52,7 +57,7 @@ def summed_up(requests: Iterable[Row]) -> list[Row]:
     """As the recorder does, which does not know what counts."""
     ended: dict[tuple[object, object], int | None] = {}
     sums: dict[tuple[object, ...], Row] = {}
-    for row in sorted(requests, key=lambda one: number(one["issue_ns"])):
+    for row in sorted(requests, key=lambda one: number(one["queue_ns"])):
         if row["in_scope"] is not True or row["op"] == "flush" or not row["bytes"]:
             continue
         begins = None if row["sector"] is None else 512 * number(row["sector"])

@@ -91,8 +91,8 @@ def test_their_bytes_are_asked_for_of_a_file(make: Make) -> None:
     assert by_call == [("io_uring read", 76 * KIB), ("io_uring write", 16 * KIB), ("pread64", 100)]
     with Facts(rec) as facts:
         reads, writes = facts.calls.reads, facts.calls.writes
-    assert (reads.calls, reads.done_bytes, reads.bytes) == (1, 100 + 12 * KIB, 100 + 32 * KIB)
-    assert (writes.calls, writes.done_bytes) == (0, 16 * KIB)
+    assert (reads.calls, reads.done_bytes, reads.bytes) == (5, 100 + 12 * KIB, 100 + 32 * KIB)
+    assert (writes.calls, writes.done_bytes) == (1, 16 * KIB)
 
 
 def test_a_file_that_an_unseen_end_may_have_changed_is_still_known(make: Make) -> None:
@@ -101,3 +101,30 @@ def test_a_file_that_an_unseen_end_may_have_changed_is_still_known(make: Make) -
     rec = make({**TABLES, "block_requests": [large]})
     (row,) = (r for r in run(rec, "files").to_pylist() if r["path"] == "/srv/a")
     assert (row["read_bytes"], row["asked_bytes"]) == (None, None)
+
+
+def test_what_is_said_of_calls_is_said_of_operations(make: Make) -> None:
+    """Syncs, durable writes, latencies, files and failures, one by one and summed; one without an end has no length."""
+    durable = operation(6 * MS, 3 * MS, "pwrite", 4 * KIB, api="libaio", kind="write", durable=True)
+    rec = make({**TABLES, "async_operations": [*TABLES["async_operations"], durable]})
+    syncs = {r["name"]: r for r in run(rec, "sync").to_pylist()}
+    assert [
+        (syncs[n]["calls"], syncs[n]["total_ns"])
+        for n in ("io_uring fsync", "libaio pwrite (O_SYNC)")
+    ] == [
+        (1, 9 * MS),
+        (1, 3 * MS),
+    ]
+    assert syncs["io_uring fsync"]["own_data_ns"] is None
+    calls = {r["name"]: r for r in run(rec, "syscalls").to_pylist()}
+    read = calls["io_uring read"]
+    assert (read["calls"], read["errors"], read["unfinished"]) == (5, 1, 1)
+    assert (read["total_ns"], read["cpu_ns"], read["p50_ns"]) == (8 * MS, None, 1.5 * MS)
+    latencies = [r for r in run(rec, "syscall-latency").to_pylist() if r["name"] == "io_uring read"]
+    assert sum(r["calls"] for r in latencies) == 4
+    events = [r["name"] for r in run(rec, "events").to_pylist() if r["event"] == "operation"]
+    assert len(events) == 8 and events[-1] == "libaio pwrite"
+    with Facts(rec) as facts:
+        assert (facts.calls.syncs.calls, facts.calls.sync_wall_ns) == (2, 9 * MS)
+        assert facts.calls.reading.pairs == 2
+        assert facts.durable_writes is True

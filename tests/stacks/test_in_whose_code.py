@@ -15,6 +15,7 @@ from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Claim
 from iowhy.whys.in_whose_code import heaviest_path, in_whose_code
 from tests.reports.conftest import Make, call
+from tests.reports.test_async_operations import operation
 from tests.stacks.conftest import MODULES, MS, frames, sample, spent, wait
 
 SYNC = (Claim(frozenset({classes.SYNC})),)
@@ -60,6 +61,36 @@ def test_where_paths_part_the_call_above_them_is_named(make: Make) -> None:
         [sample(1 * MS, 190 * MS, 1), sample(2 * MS, 190 * MS, 2), sample(3 * MS, 150 * MS, 3)],
     )
     assert said(rec) == ["called by step (step.c:42) ← main (sampled, 63 % of that time)"]
+
+
+def test_of_operations_those_are_named_who_submit_them(make: Make) -> None:
+    """Who collects the results is a loop for all of them; only if most of the time is a wait for operations."""
+    submits = [
+        sample(1 * MS, MS, 1, syscall="io_submit", calls=60),
+        sample(2 * MS, MS, 2, syscall="io_submit", calls=40),
+    ]
+    collects = sample(
+        3 * MS, 600 * MS, 4, syscall="io_getevents", blocked_ns=0, sleeping_ns=600 * MS
+    )
+    sync = operation(
+        0, 600 * MS, "fsync", kind="sync", api="libaio", bytes=None, moved_bytes=None, ret=0
+    )
+    waits = call(0, 600 * MS, "io_getevents", sleeping_ns=600 * MS, ino=None, dev=None, ret=1) | {
+        "ring": 1
+    }
+    asleep = [spent(0, 1000 * MS, user=300 * MS, sleeping=700 * MS)]
+    more: dict[str, object] = {
+        "thread_time": asleep,
+        "waits": [],
+        "syscalls": [waits],
+        "async_operations": [sync],
+    }
+    assert said(recorded(make, [*submits, collects], **more)) == [
+        "submitted by fsync (fsync.c:40) ← commit ← step ← main (sampled, 60 % of the submissions)"
+    ]
+    assert said(recorded(make, [*submits, sample(3 * MS, 600 * MS, 3)])) == [
+        "called by fsync (fsync.c:40) ← log ← flush ← main (sampled, 100 % of that time)"
+    ]
 
 
 @pytest.mark.parametrize(("weight_ns", "named"), [(200 * MS, True), (199 * MS, False)])

@@ -15,6 +15,7 @@ from textual.pilot import Pilot
 
 from iowhy.recordings import open_recording
 from iowhy.recordings.manifest import Recorder
+from iowhy.relations import Relations
 from iowhy.reports import Filters, run
 from iowhy.views.top import head
 from iowhy.views.top.app import Shown, TopApp
@@ -22,6 +23,7 @@ from iowhy.views.top.levels import pages_of
 from iowhy.watching.asked import Asked
 from iowhy.watching.looking import Looking
 from iowhy.watching.moment import look
+from iowhy.whys.verdict import judge
 from tests.whys.made import MS, START, Story
 
 HOSTILE = "\x1b[2J[bold red]x[/]\n=cmd()\u202e</style>" + "é" * 60
@@ -263,6 +265,29 @@ def test_a_growing_recording_is_looked_at_when_it_grew_and_not_while_it_pauses(
         await until(pilot, lambda: app.state == "finished")
 
     driven(Shown(path), drive)
+
+
+def test_of_what_grows_no_more_is_judged_than_there_was_time_for(tmp_path: Path) -> None:
+    """Files that came after the end was read, or while others were: more time of threads than the time that passed."""
+    path = recorded(tmp_path / "a.iowhy")
+    whole = look(path, Asked()).of.recording.manifest
+    half = START + ((whole.command.end_ns or 0) - START) // 2
+    with subprocess.Popen(["iowhy-record", "60"], executable="/bin/sleep") as recorder:
+        growing = replace(
+            whole,
+            complete=False,
+            command=replace(whole.command, end_ns=half),
+            recorder=Recorder(pid=recorder.pid),
+        )
+        (path / "manifest.json").write_text(growing.as_json())
+        moment = look(path, Asked())
+        found = judge(moment.of.recording, narrowed=moment.until_then)
+        recorder.kill()
+    with Relations(moment.of.recording, narrowed=moment.narrowed) as relations:
+        assert relations.rows(f"SELECT count(*) FROM thread_time WHERE ts_ns >= {half}") == [(0,)]
+    assert found.findings and not any(
+        "cut off" in one for f in found.findings for one in f.lowered_by
+    )
 
 
 def test_what_the_command_prints_is_a_page_of_its_own(rec: Path, tmp_path: Path) -> None:

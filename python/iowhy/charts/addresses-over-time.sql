@@ -5,7 +5,7 @@
 -- place: 40
 -- needs: block_requests
 -- The eight files with most requests have their own colours. A jump is a request that does not begin where the
--- device's one before it ended, whoever made that. Stretches that nothing used are drawn short if they are far longer
+-- one that the device was sent before it ended, whoever made that. Stretches that nothing used are drawn short if they are far longer
 -- than most: a file of 64 MB next to a journal 100 GB away would be one line.
 -- column at_s: begin of the cell, s
 -- column span_s: its length, s
@@ -17,7 +17,7 @@
 -- column skipped_bytes: what of longer stretches below is not drawn, bytes
 -- column file: file that owns the requests, or what they are, text
 -- column requests: requests that began there and then, count
--- column jumps: of these, jumps, count
+-- column jumps: of these, jumps of the device, count
 -- column bytes: their lengths, bytes
 WITH named AS (
     SELECT

@@ -12,7 +12,7 @@
 -- column high_ns: up to this one, ns
 -- column calls: calls that returned, count
 WITH names AS (
-    SELECT name, row_number() OVER (ORDER BY sum(dur_ns) DESC, name) AS place FROM syscalls GROUP BY name
+    SELECT name, row_number() OVER (ORDER BY sum(dur_ns) DESC, name) AS place FROM file_operations GROUP BY name
 ), counted AS MATERIALIZED (
     SELECT
         l.cell,

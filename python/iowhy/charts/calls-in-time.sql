@@ -15,7 +15,8 @@
 SELECT
     ts_ns, name, 1 AS calls, CASE WHEN ret < 0 THEN 1 ELSE 0 END AS errors, dur_ns AS total_ns,
     dur_ns AS max_ns, cpu_ns
-FROM syscalls
+FROM file_operations
+WHERE dur_ns IS NOT NULL
 UNION ALL
 SELECT ts_ns, name, calls, errors, total_ns, max_ns, cpu_ns
 FROM syscall_totals

@@ -8,7 +8,7 @@
 -- column at_s: begin of the cell, s
 -- column span_s: its length, s
 -- column tid: thread; of a request, the one that submitted it, id
--- column event: call, wait or request, text
+-- column event: call, operation, wait or request, text
 -- column name: the call; the reason of the wait; the operation of the request, text
 -- column dur_ns: length; of a request, from queue to completion, ns
 -- column path: file, or the device of a request without one, text

@@ -15,8 +15,8 @@
 SELECT e.*, coalesce(f.path, 'name not known') AS path
 FROM (
     SELECT ts_ns, dev, ino, 1 AS calls, dur_ns AS time_ns, 0 AS requests, 0 AS request_bytes, 0 AS request_ns
-    FROM syscalls
-    WHERE ino IS NOT NULL
+    FROM file_operations
+    WHERE dur_ns IS NOT NULL AND ino IS NOT NULL
     UNION ALL
     SELECT queue_ns, owner_dev, owner_ino, 0, 0, 1, bytes, coalesce(complete_ns - queue_ns, 0)
     FROM counted_requests

@@ -10,7 +10,7 @@
 -- column whose: command, shared (journal, metadata) or others, text
 -- column requests: requests with a place on the device, count
 -- column bytes: their bytes, bytes
--- column jumps: of these, not where the device's previous request ended, count
+-- column jumps: of these, not where the one that the device was sent before ended, count
 -- column backward: of the jumps, towards lower addresses, count
 SELECT
     q.sent_ns AS ts_ns,

@@ -21,10 +21,10 @@ WITH slow AS (
     SELECT
         row_number() OVER (ORDER BY s.dur_ns DESC, s.ts_ns, s.tid) AS call,
         s.ts_ns, s.dur_ns, s.tid, s.name, s.dev, s.ino, s.bytes
-    FROM syscalls s
+    FROM file_operations s
     LEFT JOIN call_kinds k ON k.name = s.name
     LEFT JOIN (SELECT DISTINCT dev, ino FROM files WHERE kind IN ('pipe', 'socket')) p ON p.dev = s.dev AND p.ino = s.ino
-    WHERE (k.kind IS NULL OR k.kind <> 'idle') AND p.ino IS NULL
+    WHERE s.dur_ns IS NOT NULL AND (k.kind IS NULL OR k.kind <> 'idle') AND p.ino IS NULL
     ORDER BY s.dur_ns DESC, s.ts_ns, s.tid
     LIMIT 20
 ), awaited AS (

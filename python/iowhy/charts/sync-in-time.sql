@@ -14,3 +14,4 @@
 -- column blocked_ns: of the durations, in uninterruptible sleep, ns
 SELECT ts_ns, name, 1 AS calls, dur_ns AS total_ns, dur_ns AS max_ns, cpu_ns, runnable_ns, blocked_ns
 FROM sync_calls
+WHERE dur_ns IS NOT NULL

@@ -20,7 +20,7 @@ WHERE p.p50_ns IS NOT NULL"""
 
 _CALLS = """SELECT l.name AS what, t.total_ns, l.p50_ns, l.p90_ns, l.p99_ns, l.p999_ns, l.max_ns
 FROM call_percentiles l
-JOIN (SELECT name, sum(dur_ns) AS total_ns FROM syscalls GROUP BY name) t ON t.name = l.name
+JOIN (SELECT name, sum(dur_ns) AS total_ns FROM file_operations GROUP BY name) t ON t.name = l.name
 WHERE l.p50_ns IS NOT NULL"""
 
 Points = tuple[float | None, ...]

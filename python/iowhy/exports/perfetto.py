@@ -51,7 +51,7 @@ _REQUESTS = """WITH sent AS (
     FROM sent q
     ASOF JOIN sync_calls s ON s.dev = q.owner_dev AND s.ino = q.owner_ino AND s.ts_ns <= q.queue_ns
     JOIN (SELECT tid, min(tgid) AS tgid FROM syscalls GROUP BY tid) t ON t.tid = s.tid
-    WHERE s.end_ns >= q.queue_ns AND q.number NOT IN (SELECT number FROM direct)
+    WHERE s.end_ns >= q.queue_ns AND NOT s.asynchronous AND q.number NOT IN (SELECT number FROM direct)
 ), joined AS (
     SELECT * FROM direct UNION ALL SELECT * FROM synced
 )

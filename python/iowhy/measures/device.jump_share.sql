@@ -1,4 +1,4 @@
--- title: requests not next to the one before
+-- title: requests not next to the one queued before
 -- unit: share
 -- sensor: block_requests
 -- classes: write, sync, read

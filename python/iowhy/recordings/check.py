@@ -75,6 +75,8 @@ class _Files:
 def _completeness(recording: Recording) -> Check:
     if recording.manifest.complete:
         return Check("recording", True, "ended as it should")
+    if recording.grows:
+        return Check("recording", True, "is still being recorded; what is closed so far is here")
     return Check("recording", True, "cut off: the recorder was killed; what it had closed is here")
 
 

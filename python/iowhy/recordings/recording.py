@@ -37,6 +37,22 @@ class Recording(Struct, frozen=True):
         """The directory that holds its files: the recording itself, or where its pack was unpacked."""
         return self.unpacked or self.path
 
+    @property
+    def grows(self) -> bool:
+        """Whether its recorder still runs, by the number that the manifest has; one from elsewhere has ended."""
+        recorder = self.manifest.recorder.pid
+        if self.manifest.complete or recorder is None:
+            return False
+        try:
+            return b"iowhy-record" in Path(f"/proc/{recorder}/cmdline").read_bytes()
+        except OSError:
+            return False
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether its recorder was killed: its end is missing, and will not come."""
+        return not self.manifest.complete and not self.grows
+
     def without_secrets(self) -> "Recording":
         """The same with the secrets in its command line masked: for what is passed on."""
         command = replace(self.manifest.command, argv=masked_words(self.manifest.command.argv))

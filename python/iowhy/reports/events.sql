@@ -5,8 +5,8 @@
 -- about: at_s tid event name dur_ns path bytes
 -- column at_s: begin, after the start of the recording, s
 -- column tid: thread; of a request, the one that submitted it, id
--- column event: call, wait or request, text
--- column name: the call; the reason of the wait; the operation of the request, text
+-- column event: call, operation (of io_uring or libaio), wait or request, text
+-- column name: the call; io_uring or libaio and the operation; the reason of the wait; the operation of the request, text
 -- column since_ns: from the end of the thread's previous call to this one's begin, ns
 -- column dur_ns: length; of a request, from queue to completion, ns
 -- column path: file, or the device of a request without one, text

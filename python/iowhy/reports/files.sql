@@ -10,7 +10,7 @@
 -- column requests: block requests that it owns, on the disk of its filesystem, count
 -- column request_bytes: their bytes, bytes
 -- column mean_request_bytes: mean size, bytes
--- column jump_share: requests that did not begin where the command's request before it of the same direction ended, share
+-- column jump_share: requests that did not begin where the command's request that was queued before it, of the same direction, ended, share
 -- column lookup_pages: page cache lookups by reads, pages
 -- column miss_pages: of these, not there and read on demand, pages
 -- column dirtied_pages: pages made dirty, pages

@@ -9,7 +9,7 @@
 -- column bytes: their bytes, bytes
 -- column mean_bytes: mean size, bytes
 -- column p50_bytes: median size, bytes
--- column sequential_share: begins where the device's previous request (anybody's) ended, share
+-- column sequential_share: begins where the request that the device was sent before (anybody's) ended, share
 -- column seek_share: does not, share
 -- column p50_seek_bytes: median distance of those that do not, bytes
 -- column p90_seek_bytes: 90th percentile of that distance, bytes

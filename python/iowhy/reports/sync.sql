@@ -2,7 +2,7 @@
 -- question: Where did each fsync-like call's time go: own data, journal, flush, others, CPU?
 -- stands in for: ext4slower, latencytop
 -- about: name calls total_ns own_data_ns journal_ns flush_ns others_ns
--- column name: call; writes that are to be durable are O_SYNC ones, text
+-- column name: call; io_uring or libaio and the operation; writes that are to be durable are O_SYNC ones, text
 -- column calls: calls, count
 -- column total_ns: their durations, ns
 -- column own_data_ns: waiting for the file's own pages, ns
@@ -20,7 +20,7 @@
 -- column files: different files, count
 -- column flush_share: flush_ns over total_ns, share
 -- column journal_share: journal_ns over total_ns, share
--- own_data to other sum to total_ns. A wait belongs to the call of its thread that it began in.
+-- own_data to other sum to total_ns. Of operations of io_uring and libaio only the flushes in it are known: the rest is other. A wait belongs to the call of its thread that it began in.
 -- A wait for the journal is split: what overlaps with a flush of the filesystem's disk (issue to
 -- completion, overlapping flushes taken once) is device flush, the rest is journal. Where block
 -- requests were not seen, that part stays in journal_ns. A filesystem whose disk is not recorded is
@@ -36,11 +36,11 @@ WITH split AS (
         l.p99_ns,
         s.max_ns,
         s.files,
-        coalesce(p.own_ns, CASE WHEN r.ran_waits THEN 0 END) AS own_data_ns,
-        coalesce(p.queue_ns, CASE WHEN r.ran_waits THEN 0 END) AS queue_ns,
-        coalesce(p.journal_ns, CASE WHEN r.ran_waits THEN 0 END) AS journal_ns,
-        coalesce(p.flush_ns, CASE WHEN r.ran_waits THEN 0 END) AS flush_ns,
-        coalesce(p.others_ns, CASE WHEN r.ran_waits THEN 0 END) AS others_ns
+        coalesce(p.own_ns, CASE WHEN r.ran_waits AND p.name IS NULL THEN 0 END) AS own_data_ns,
+        coalesce(p.queue_ns, CASE WHEN r.ran_waits AND p.name IS NULL THEN 0 END) AS queue_ns,
+        coalesce(p.journal_ns, CASE WHEN r.ran_waits AND p.name IS NULL THEN 0 END) AS journal_ns,
+        coalesce(p.flush_ns, CASE WHEN r.ran_waits AND p.name IS NULL THEN 0 END) AS flush_ns,
+        coalesce(p.others_ns, CASE WHEN r.ran_waits AND p.name IS NULL THEN 0 END) AS others_ns
     FROM sync_totals s
     CROSS JOIN recording r
     LEFT JOIN sync_percentiles l ON l.name = s.name

@@ -3,7 +3,7 @@
 -- stands in for: ext4dist, xfsdist, funclatency, vfsstat
 -- histogram: calls from low_ns to high_ns by name
 -- about: name low_ns high_ns calls share total_ns
--- column name: system call, text
+-- column name: system call; io_uring or libaio and the operation, text
 -- column low_ns: shortest duration of the bucket, a power of two or one and a half of it, ns
 -- column high_ns: first duration above the bucket, ns
 -- column calls: calls in the bucket, count
@@ -15,10 +15,11 @@
 -- column p99_ns: 99th percentile of this name, ns
 -- column p999_ns: 99.9th percentile of this name, ns
 -- column max_ns: longest of this name, ns
--- Only I/O calls are kept one by one. A call that had not returned when the recording ended is as long as it was seen.
+-- Only I/O calls are kept one by one; so are operations of io_uring and libaio. A call that had not returned when the recording ended is as long as it was seen.
 WITH measured AS (
     SELECT name, dur_ns, CAST(floor(log2(greatest(dur_ns, 1))) AS INTEGER) AS guess
-    FROM syscalls
+    FROM file_operations
+    WHERE dur_ns IS NOT NULL
 ), octaves AS (
     -- A logarithm may miss an exact power of two by one: then what is left of the duration is not 1.
     SELECT

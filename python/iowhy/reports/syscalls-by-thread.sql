@@ -5,7 +5,7 @@
 -- column comm: name of the thread, text
 -- column tgid: process, id
 -- column tid: thread, id
--- column name: system call, text
+-- column name: system call; io_uring or libaio and the operation, text
 -- column calls: calls that began, count
 -- column errors: of these, returned an error, count
 -- column total_ns: their durations, ns

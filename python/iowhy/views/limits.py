@@ -61,7 +61,7 @@ def limits(overview: Overview) -> list[tuple[str, list[str]]]:
         for name, kept in manifest.tables.items()
         if kept.lost
     ]
-    if not manifest.complete:
+    if overview.recording.cut_off:
         lost.append(worded("end-missing", "the recording was cut off: its end is missing"))
     every = (("Lost", lost), ("Unknown", found.unknowns), ("Notes", found.notes))
     return [(title, list(dict.fromkeys(lines))) for title, lines in every if lines]

@@ -41,7 +41,7 @@ def of_thread(moment: Moment, tgid: int, tid: int) -> list[Detail]:
             "Waits": f"""SELECT reason, syscall, count(*) AS waits, sum(dur_ns) AS total_ns, max(dur_ns) AS max_ns
                 FROM waits WHERE {own} GROUP BY reason, syscall ORDER BY total_ns DESC, reason""",
             "System calls": f"""SELECT name, count(*) AS calls, sum(dur_ns) AS total_ns, max(dur_ns) AS max_ns,
-                sum(blocked_ns) AS blocked_ns FROM syscalls WHERE {own} GROUP BY name ORDER BY total_ns DESC, name""",
+                sum(blocked_ns) AS blocked_ns FROM file_operations WHERE {own} GROUP BY name ORDER BY total_ns DESC, name""",
         },
     )
 
@@ -53,7 +53,7 @@ def of_file(moment: Moment, dev: int, ino: int) -> list[Detail]:
         {
             "System calls on it": f"""SELECT n.comm, s.tgid, s.name, count(*) AS calls, sum(s.dur_ns) AS total_ns,
                 max(s.dur_ns) AS max_ns, sum(s.blocked_ns) AS blocked_ns
-                FROM syscalls s LEFT JOIN named_processes n ON n.tgid = s.tgid
+                FROM file_operations s LEFT JOIN named_processes n ON n.tgid = s.tgid
                 WHERE s.dev = {dev} AND s.ino = {ino}
                 GROUP BY n.comm, s.tgid, s.name ORDER BY total_ns DESC, s.tgid, s.name""",
             "Block requests for it": _requests(

@@ -62,7 +62,7 @@ def grown(path: Path) -> Grown:
         # So that nobody looks through all of its rows for the last one.
         command = replace(command, start_ns=start, end_ns=end)
         recording = replace(recording, manifest=replace(recording.manifest, command=command))
-    return Grown(recording, _runs(recording), start, end)
+    return Grown(recording, recording.grows, start, end)
 
 
 def _span(recording: "Recording") -> tuple[int, int]:
@@ -79,16 +79,3 @@ def _span(recording: "Recording") -> tuple[int, int]:
     if not spans:
         return 0, 0
     return min(int(first) for first, _ in spans), max(int(last) for _, last in spans)
-
-
-def _runs(recording: "Recording") -> bool:
-    """Whether its recorder still is there, by the number that the manifest has; one from elsewhere has ended."""
-    recorder = recording.manifest.recorder.pid
-    if recording.manifest.complete or recorder is None:
-        return False
-    try:
-        return "iowhy-record" in Path(f"/proc/{recorder}/cmdline").read_bytes().decode(
-            "utf-8", "replace"
-        )
-    except OSError:
-        return False

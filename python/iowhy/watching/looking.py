@@ -77,7 +77,7 @@ class Looking:
         from iowhy.whys.verdict import judge
 
         began = time.process_time()
-        self._verdict = judge(moment.of.recording)
+        self._verdict = judge(moment.of.recording, narrowed=moment.until_then)
         self._judge_s = time.monotonic() + (time.process_time() - began) / JUDGE_SHARE
         self._judged = _as_judged(moment)
         return [

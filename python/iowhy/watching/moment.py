@@ -34,6 +34,11 @@ class Moment(Struct, frozen=True):
     whole: bool
 
     @property
+    def until_then(self) -> Narrowed | None:
+        """All of it up to where it was when it was looked at; None of what does not grow."""
+        return Narrowed(until_ns=self.of.end_ns) if self.of.grows else None
+
+    @property
     def narrowed(self) -> Narrowed:
         """The stretch, to ask more about it."""
         return _narrowed(self.of, self.begin_ns, self.end_ns)
@@ -70,6 +75,7 @@ def _named(row: Row) -> Row:
 
 def _narrowed(of: Grown, begin_ns: int, end_ns: int) -> Narrowed:
     whole = of.end_ns - of.start_ns
-    # Requests, say, may begin before the command does and end after it: the reports of the whole have them.
+    # Requests, say, may begin before the command does and end after it: the reports of the whole have them. Of what grows there is more
+    # by now than when it was looked at.
     since = None if begin_ns == 0 else of.start_ns + begin_ns
-    return Narrowed(since, None if end_ns >= whole else of.start_ns + end_ns)
+    return Narrowed(since, None if end_ns >= whole and not of.grows else of.start_ns + end_ns)

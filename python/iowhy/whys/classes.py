@@ -49,6 +49,8 @@ DATA_READS = _named(lambda c: c.kind == "read" and c.moves_data)
 DATA_WRITES = _named(lambda c: c.kind == "write" and c.moves_data)
 #: Calls in which a thread waits for time, people, children, peers or user-space locks.
 IDLE_CALLS = _named(lambda c: c.kind == "idle")
+#: Calls in which a thread waits for operations that were submitted before.
+REAPS = _named(lambda c: c.reaps)
 
 #: The recorder's reasons: a wait of one of them outside any call is a page fault.
 KNOWN_REASONS = frozenset(reasons())

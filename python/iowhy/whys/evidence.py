@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from iowhy.whys import classes, thresholds
 from iowhy.whys.facts import MOSTLY, Facts, started
+from iowhy.whys.facts.calls import direct_operations
 from iowhy.whys.facts.layout import File
 from iowhy.whys.facts.owners import Owner, adjacent_share
 from iowhy.whys.facts.stacks import Through
@@ -232,8 +233,10 @@ def without_durable_writes(facts: Facts) -> Remedy | None:
 
 
 def direct_io(facts: Facts) -> bool:
-    """Whether calls wait for requests of direct I/O, which passes the page cache by."""
-    return any(piece.reason == "direct_io" for piece in facts.budget.pieces)
+    """Whether calls, or operations of io_uring and libaio, wait for requests of direct I/O, which passes the page cache by."""
+    if any(piece.reason == "direct_io" for piece in facts.budget.pieces):
+        return True
+    return direct_operations(facts.relations)
 
 
 def reclaim_cpu(facts: Facts) -> float:

@@ -15,6 +15,7 @@ from iowhy.whys import classes
 from iowhy.whys.chain import link
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Claim, CodeFrame, Finding, Link
+from iowhy.whys.settle import matches
 
 #: A path is named from this part of a finding's time on.
 LEAST = 1 / 3
@@ -64,6 +65,9 @@ class _Row(Struct, frozen=True):
 
 def in_whose_code(facts: Facts, claims: tuple[Claim, ...]) -> tuple[Link, ...]:
     """The links of a finding that say so; none where stacks were not recorded, or no path has a third of its time."""
+    submitted = _submitted(facts, claims)
+    if submitted is not None:
+        return (submitted,)
     found = heaviest_path(facts.relations, claims)
     if found is None:
         return ()
@@ -77,6 +81,33 @@ def in_whose_code(facts: Facts, claims: tuple[Claim, ...]) -> tuple[Link, ...]:
     )
     made = replace(link(said, found.share, "share", _REPORT), frames=frames)
     return made, *_missing_script(facts.relations, found.frames)
+
+
+def _submitted(facts: Facts, claims: tuple[Claim, ...]) -> Link | None:
+    """For time that is spent waiting for operations of io_uring or libaio: who submits them, which is not who collects them."""
+    claimed = [
+        piece for piece in facts.budget.pieces if any(matches(claim, piece) for claim in claims)
+    ]
+    collects = classes.REAPS | classes.IDLE_CALLS
+    waits = sum(p.elapsed for p in claimed if p.cls in classes.STORAGE and p.call in collects)
+    if 2 * waits <= sum(piece.elapsed for piece in claimed):
+        return None
+    (api,) = next(
+        iter(
+            facts.relations.rows(
+                "SELECT api FROM async_operations GROUP BY api ORDER BY count(*) DESC"
+            )
+        ),
+        (None,),
+    )
+    if api is None:
+        return None
+    found = path_of_calls(facts.relations, "io_submit" if api == "libaio" else "io_uring_enter")
+    if found is None:
+        return None
+    frames = callers(found.frames)
+    said = f"submitted by {in_words(frames)} (sampled, {percent(found.share)} of the submissions)"
+    return replace(link(said, found.share, "share", _REPORT), frames=frames)
 
 
 def without_code(finding: Finding) -> Finding:

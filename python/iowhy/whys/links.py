@@ -158,7 +158,7 @@ def request_shape(facts: Facts) -> Link | None:
             + (
                 ""
                 if found.jump_share is None
-                else "; {jumps:share} do not start where the one before ended"
+                else "; {jumps:share} do not start where the one queued before ended"
             ),
             requests=found.count,
             device=found.device,

@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from iowhy.recordings import Recording
 from iowhy.recordings.row_counts import Mismatch, in_words
+from iowhy.relations.narrowed import Narrowed
 from iowhy.sentences import worded
 from iowhy.units import percent
 from iowhy.whys import answer, classes, program
@@ -100,9 +101,9 @@ class Verdict(Struct, frozen=True):
         return self.findings[:SHOWN]
 
 
-def judge(recording: Recording) -> Verdict:
-    """Judge a recording. Raises Problem when a table cannot be read or holds impossible values."""
-    with facts_of(recording) as facts:
+def judge(recording: Recording, *, narrowed: Narrowed | None = None) -> Verdict:
+    """Judge a recording, or a part of it. Raises Problem when a table cannot be read or holds impossible values."""
+    with facts_of(recording, narrowed=narrowed) as facts:
         return verdict_of(facts)
 
 

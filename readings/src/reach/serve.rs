@@ -36,6 +36,8 @@ pub struct Held {
     /// Number of the call, and its arguments.
     pub call: i64,
     pub arguments: Vec<u64>,
+    /// It is in uninterruptible sleep.
+    pub blocked: bool,
     /// The kernel's functions that it is in, innermost first; empty where they may not be seen.
     pub frames: Vec<String>,
     /// What its first argument is open on, the process's working directory, and the paths that its first and its second
@@ -259,6 +261,7 @@ pub(super) fn held(tgid: i64, tid: i64) -> Option<Held> {
     let call = words.next()?.parse().ok()?;
     let hex = |word: &str| u64::from_str_radix(word.strip_prefix("0x")?, 16).ok();
     let arguments: Vec<u64> = words.take(6).map_while(hex).collect();
+    let stat = std::fs::read_to_string(thread.join("stat")).unwrap_or_default();
     let stack = std::fs::read_to_string(thread.join("stack")).unwrap_or_default();
     let memory = File::open(process.join("mem")).ok();
     let read = |at: usize| path_at(memory.as_ref()?, *arguments.get(at)?);
@@ -272,6 +275,10 @@ pub(super) fn held(tgid: i64, tid: i64) -> Option<Held> {
     };
     Some(Held {
         call,
+        // Behind its name, which may have any letter in it.
+        blocked: stat
+            .rsplit_once(") ")
+            .is_some_and(|(_, rest)| rest.starts_with('D')),
         frames: stack.lines().filter_map(function).collect(),
         open: arguments.first().and_then(open),
         cwd: std::fs::read_link(process.join("cwd")).ok(),

@@ -1,5 +1,4 @@
-//! Calls that have not ended, on filesystems that a process or a server serves: what a thread waits for when the recording begins
-//! or ends, no switch of it shows.
+//! Calls that have not ended: what a thread waits for when the recording begins or ends, no switch of it shows.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -20,7 +19,7 @@ pub const LONG_NS: u64 = 1_000_000_000;
 /// Numbers of their stacks begin here: those of waits and of CPUs are smaller.
 const STACKS_FROM: i64 = 1 << 21;
 
-/// A thread that waits for such a filesystem.
+/// A thread that waits for a filesystem, or for anything that no signal ends.
 #[derive(Clone, Debug)]
 pub struct Hang {
     pub tgid: u32,
@@ -30,6 +29,8 @@ pub struct Hang {
     reason: &'static str,
     call: Option<&'static str>,
     mount: Option<Mount>,
+    /// A process or a server answers, for which it may sleep interruptibly as well.
+    pub served: bool,
     frames: Vec<String>,
 }
 
@@ -51,7 +52,8 @@ pub fn look(asked: impl Iterator<Item = (u32, u32, u64)>, reach: &mut Reach) -> 
             .skip_while(|name| reasons::is_scheduler(name));
         let frames: Vec<String> = frames.cloned().collect();
         let reason = reasons::of(&frames);
-        if !["fuse", "network_filesystem"].contains(&reason) {
+        let served = ["fuse", "network_filesystem"].contains(&reason);
+        if !served && !held.blocked {
             continue;
         }
         let mounts =
@@ -60,7 +62,7 @@ pub fn look(asked: impl Iterator<Item = (u32, u32, u64)>, reach: &mut Reach) -> 
         let is_served = |mount: &&Mount| mount.device_file().is_none() || mount.is_fuse();
         let path = call.and_then(|call| path_of(call, &held));
         let mount = path.and_then(|path| mounts.of_path(&path));
-        let mount = mount.filter(is_served);
+        let mount = mount.filter(|mount| !served || is_served(mount));
         found.push(Hang {
             tgid,
             tid,
@@ -68,6 +70,7 @@ pub fn look(asked: impl Iterator<Item = (u32, u32, u64)>, reach: &mut Reach) -> 
             reason,
             call,
             mount: mount.cloned(),
+            served,
             frames,
         });
     }
@@ -90,7 +93,8 @@ fn path_of(call: &str, held: &Held) -> Option<PathBuf> {
 /// Asks the filesystems that are waited for, so that it is known whether they answer at all.
 pub fn ask(hanging: &[Hang], reach: &mut Reach) {
     let mut asked = Vec::new();
-    for mount in hanging.iter().filter_map(|hang| hang.mount.as_ref()) {
+    let served = hanging.iter().filter(|hang| hang.served);
+    for mount in served.filter_map(|hang| hang.mount.as_ref()) {
         if !asked.contains(&mount.dev) {
             asked.push(mount.dev);
             reach.space(&mount.point);

@@ -260,11 +260,17 @@ impl Threads {
         }
         let mut clock = *clock;
         if let Some(held) = &mut thread.held {
+            let blocked = clock.states[usize::from(layout::BLOCKED)];
             let asleep = &mut clock.states[usize::from(layout::SLEEPING)];
             if on_cpu == 0 {
                 *held = *asleep;
             } else if let Some(hang) = self.held.remove(&clock.tid) {
-                hang.write(clock.now, recording)?;
+                // How long it was blocked the scheduler knows; where a signal might have ended the sleep, nothing but that it ran.
+                let until = match hang.served {
+                    true => clock.now,
+                    false => clock.now.min(hang.since + blocked),
+                };
+                hang.write(until, recording)?;
             }
             *asleep -= *held;
             clock.states[usize::from(layout::BLOCKED)] += *held;
@@ -289,7 +295,7 @@ impl Threads {
         recording.push(row)
     }
 
-    /// Which threads that have come into scope wait for filesystems that others serve, in calls of which no switch tells.
+    /// Which threads that have come into scope wait in calls of which no switch tells.
     pub fn look_for_held(&mut self, samples: &[Sample], reach: &mut Reach) {
         let asleep = samples.iter().map(|sample| &sample.clock).filter(|clock| {
             let state = |number: u8| clock.states[usize::from(number)];

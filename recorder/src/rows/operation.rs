@@ -120,6 +120,7 @@ pub fn row(e: &Operation, ring: Option<i64>) -> rows::AsyncOperations {
         dev: known(layout::OPERATION_HAS_FILE).then_some(e.dev.into()),
         ino: known(layout::OPERATION_HAS_FILE).then_some(e.ino as i64),
         offset: known(layout::OPERATION_HAS_OFFSET).then_some(e.offset as i64),
+        durable: (kind == "write").then_some(known(layout::OPERATION_DURABLE)),
         bytes: known(layout::OPERATION_HAS_BYTES).then_some(e.asked as i64),
         moved_bytes: (done && moves).then_some(e.moved as i64),
         results: e.completions.into(),

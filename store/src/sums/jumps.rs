@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use super::groups::{add, Groups};
 use crate::rows::{BlockRequests, JumpSums as SumRow};
 
-/// Requests of one device and direction that wait for those that were sent before them and are done later (1 MiB).
+/// Requests of one device and direction that wait for those that were queued before them and are done later (1 MiB).
 const WAITING: usize = 32_768;
 /// Devices and directions, at most.
 const MOST_SEQUENCES: usize = 32;
@@ -28,7 +28,7 @@ struct Sum {
     steps: i64,
 }
 
-/// One request, by when it was sent and where it begins: `NOWHERE` where that is not told, which is behind all places.
+/// One request, by when it was queued and where it begins: `NOWHERE` where that is not told, which is behind all places.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     at: (i64, i64),
@@ -38,7 +38,7 @@ struct Step {
 
 const NOWHERE: i64 = i64::MAX;
 
-/// The requests of one device and direction, in the order in which they were sent.
+/// The requests of one device and direction, in the order in which they were queued: a scheduler sorts what it sends.
 #[derive(Debug, Default)]
 struct Sequence {
     waiting: VecDeque<Step>,
@@ -46,7 +46,7 @@ struct Sequence {
     before: Option<Step>,
 }
 
-/// A request comes when it is done. One that was sent before others of which it is told already whether they jump leaves
+/// A request comes when it is done. One that was queued before others of which it is told already whether they jump leaves
 /// nothing to be told.
 #[derive(Debug, Default)]
 pub struct Jumps {
@@ -99,10 +99,7 @@ impl Jumps {
         }
         let sequence = self.sequences.entry(place).or_default();
         sequence.add(Step {
-            at: (
-                row.issue_ns.unwrap_or(row.queue_ns),
-                row.sector.unwrap_or(NOWHERE),
-            ),
+            at: (row.queue_ns, row.sector.unwrap_or(NOWHERE)),
             bytes: row.bytes,
             group,
         })?;

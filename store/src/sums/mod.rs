@@ -103,6 +103,21 @@ impl Sums {
         }
     }
 
+    /// An operation that makes data durable is a sync call, too, from its submission to its result; one without a result
+    /// is counted alone.
+    pub fn async_operations(&mut self, row: &rows::AsyncOperations) {
+        let durable = row.kind == "write" && row.durable == Some(true);
+        if !durable && row.kind != "sync" {
+            return;
+        }
+        self.syncs.call();
+        let until = row.complete_ns.unwrap_or(row.submit_ns);
+        self.syncs.sync(row.submit_ns, until);
+        if row.complete_ns.is_some() {
+            self.flushes.waits(row.dev, row.submit_ns, until);
+        }
+    }
+
     pub fn waits(&mut self, row: &rows::Waits) {
         let kind = self.wait_kinds.get(&row.reason);
         if kind.flushes {
@@ -144,6 +159,7 @@ impl Sums {
                 self.calls.give_up();
                 self.forget_syncs();
             }
+            "async_operations" => self.forget_syncs(),
             "waits" => {
                 self.waits.give_up();
                 self.intervals.give_up();

@@ -18,7 +18,7 @@ impl Syncs {
         self.any = true;
     }
 
-    /// A sync call, fsync and the like or a durable write.
+    /// A sync call or operation, fsync and the like or a durable write.
     pub fn sync(&mut self, begin: i64, until: i64) {
         self.calls += 1;
         if until > begin {

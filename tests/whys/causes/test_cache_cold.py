@@ -29,7 +29,9 @@ def test_it_names_what_costs_most_and_not_what_has_most_pages(judged: Judge) -> 
     found = leads(judged(story), "cache-cold", 0.5)
     said = chain(found)
     assert tells(said, "/data/apart", "95 %")
-    assert "do not start where the one before ended" in said and "each takes the device" in said
+    assert (
+        "do not start where the one queued before ended" in said and "each takes the device" in said
+    )
 
 
 @pytest.mark.parametrize(("faults", "told"), [(0, False), (100, True)])

@@ -5,7 +5,10 @@ import pytest
 from tests.numbers_told import tells
 
 from ..conftest import Judge, absent, chain, leads
-from ..made import MIB, MS, Story
+from ..made import DISK, FS, MIB, MS, START, Story
+from ..made.pasted import disk
+
+OTHER = 9 << 20
 
 
 def test_every_request_is_late(judged: Judge) -> None:
@@ -106,3 +109,26 @@ def test_not_the_time_in_which_it_has_no_request(judged: Judge) -> None:
     story.requests(16, service=50 * MS, depth=1, jump=True)
     found = next(one for one in judged(story).findings if one.cause == "device-slow")
     assert 0.15 < found.share < 0.25
+
+
+def answers_nobody(reads: float = 0.0, dev: int = DISK) -> Story:
+    """Attached while a read is under way that ends neither: what was asked before is in no request, only in the disk's counters."""
+    story = Story(4.0, mode="attach").thread(blocked=1.0)
+    story.wait(START, 4000 * MS, "page_read", "read")
+    story.requests(40, own=False, ino=None, dev=OTHER).device().device(OTHER, "sdb")
+    story.add("filesystems", dev=FS, kind="ext4", mount="/", options="rw", disk_dev=DISK)
+    for row in disk(
+        seconds=4, reads=reads, read_bytes=4096 * reads, wait_ns=1e6, busy=1.0, depth=1, dev=dev
+    ):
+        story.add("disk_samples", **row | {"ts_ns": START + row["ts_ns"], "in_flight": 5})  # type: ignore[operator]
+    return story
+
+
+def test_a_device_that_answers_nobody(judged: Judge) -> None:
+    found = leads(judged(answers_nobody()), "device-slow", 0.95)
+    assert "sda" in found.summary and tells(chain(found), "5 requests")
+
+
+def test_not_a_device_that_answers_others_nor_one_that_nobody_waits_for(judged: Judge) -> None:
+    absent(judged(answers_nobody(reads=100)), "device-slow")
+    absent(judged(answers_nobody(dev=OTHER)), "device-slow")

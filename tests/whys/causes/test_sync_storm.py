@@ -190,3 +190,43 @@ def test_a_file_is_kept_open_where_it_is_opened_again(
         judged(story.requests(400, op="write", bytes_=4 * KIB, service=8 * MS)), "sync-storm", 0.85
     )
     assert found.remedies[0].startswith("Keep the file open") is told
+
+
+def ring(length: int, kind: str = "sync", **more: object) -> Story:
+    """400 operations of a ring in 2 s, by workers of the kernel: no wait of the command, none of its requests shows them."""
+    op = "fsync" if kind == "sync" else "pwrite"
+    api = "io_uring" if kind == "sync" else "libaio"
+    story = Story(2.0).ring(op, 400, length=length, kind=kind, api=api, **more)  # type: ignore[arg-type]
+    return story.requests(400, op="write", bytes_=4 * KIB, service=4 * MS)
+
+
+def test_syncs_submitted_to_a_ring_are_syncs(judged: Judge) -> None:
+    found = leads(judged(ring(int(4.5 * MS))), "sync-storm", 0.8)
+    text = chain(found)
+    assert tells(text, "io_uring fsync", "400", "4.5 ms")
+    # Most of it in flushes, it is those.
+    leads(judged(ring(int(4.5 * MS)).flushes(400, 4 * MS)), "flush-cost", 0.8)
+
+
+def test_durable_writes_submitted_to_a_context_are_syncs(judged: Judge) -> None:
+    found = leads(
+        judged(ring(int(4.5 * MS), "write", asleep_in="io_getevents", durable=True)),
+        "sync-storm",
+        0.8,
+    )
+    assert "O_DSYNC" in found.remedies[0]
+    assert tells(chain(found), "400 writes", "durable")
+
+
+@pytest.mark.parametrize("durable", [False, None])
+def test_not_writes_submitted_to_a_context_that_are_not_durable(
+    judged: Judge, durable: bool | None
+) -> None:
+    for story in (
+        ring(int(4.5 * MS), "write", asleep_in="io_getevents", durable=durable),
+        # Of a pipe: nothing is in flight to storage.
+        ring(int(4.5 * MS), "write", durable=True, ino=300).add(
+            "files", dev=FS, ino=300, path=None, kind="pipe"
+        ),
+    ):
+        absent(judged(story), "sync-storm")

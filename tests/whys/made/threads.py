@@ -169,6 +169,56 @@ class Threads(Rows):
         """A kernel stack, innermost function first."""
         return self.add("stacks", stack_id=stack_id, frames=list(frames))
 
+    def ring(
+        self,
+        op: str,
+        count: int,
+        *,
+        length: int,
+        kind: str | None = None,
+        api: str = "io_uring",
+        asleep_in: str = "io_uring_enter",
+        depth: int = 1,
+        jump: bool = False,
+        ended: bool = True,
+        **more: object,
+    ) -> Self:
+        """A thread that submits operations evenly over the run, `depth` at once, and sleeps until they are done."""
+        period = self.elapsed // (count // depth)
+        offset = 0
+        for number in range(count // depth):
+            at = START + number * period
+            parts = {"cpu_ns": 0, "runnable_ns": 0, "blocked_ns": 0, "sleeping_ns": length}
+            self.call(at, asleep_in, parts, tid=10, ino=None, offset=0, bytes_=None)
+            self.tables["syscalls"][-1] |= {"ring": 1}
+            for _ in range(depth):
+                offset = self.random.randrange(0, 1 << 18) * PAGE if jump else offset + 4 * KIB
+                row = {
+                    "bytes": 4 * KIB,
+                    "offset": offset,
+                    "moved_bytes": 4 * KIB if ended else None,
+                    "ret": 4 * KIB if ended else None,
+                }
+                if kind == "sync":
+                    row = {"bytes": None, "moved_bytes": None, "ret": 0 if ended else None}
+                row |= {"dev": FS, "ino": FILE} | more
+                self.add(
+                    "async_operations",
+                    submit_ns=at,
+                    complete_ns=at + length if ended else None,
+                    tgid=10,
+                    tid=10,
+                    ring=1,
+                    api=api,
+                    op=op,
+                    kind=kind or op,
+                    ran="worker",
+                    flags=[],
+                    results=int(ended),
+                    **row,
+                )
+        return self.thread(user=0.02)
+
     def idle_call(self, name: str, share: float = 1.0, tid: int = 10) -> Self:
         """Time in a call that waits for something else than storage."""
         return self.add(

@@ -1,5 +1,5 @@
 -- title: Bytes that were read and written on one file, by the call or asynchronous operation that did it
--- uses: async_totals, call_kinds, calls_by_file
+-- uses: call_kinds, calls_by_file
 -- column name: system call; io_uring or libaio and its operation, text
 -- column kind: read or write, text
 -- column dev: filesystem of the file, id
@@ -11,7 +11,3 @@ SELECT s.name, k.kind, s.dev, s.ino, s.file_kind, s.asked_bytes, s.done_bytes AS
 FROM calls_by_file s
 JOIN call_kinds k ON k.name = s.name
 WHERE k.kind IN ('read', 'write')
-UNION ALL
-SELECT a.api || ' ' || a.op, a.kind, a.dev, a.ino, a.file_kind, a.asked_bytes, a.moved_bytes
-FROM async_totals a
-WHERE a.kind IN ('read', 'write')

@@ -1,5 +1,5 @@
 -- title: Calls by duration and cell of time, as heat maps show them
--- uses: chart_cells, syscalls
+-- uses: chart_cells, file_operations
 -- Calls that were kept one by one and have returned, in the buckets of the report syscall-latency: two to a power of two.
 -- column cell: number of the cell in which it began (chart_cells), number
 -- column name: system call, text
@@ -12,9 +12,9 @@ WITH measured AS (
         s.name,
         greatest(s.dur_ns, 1) AS latency_ns,
         CAST(floor(log2(greatest(s.dur_ns, 1))) AS INTEGER) AS guess
-    FROM syscalls s
+    FROM file_operations s
     CROSS JOIN chart_cells c
-    WHERE s.ret IS NOT NULL
+    WHERE s.ret IS NOT NULL AND s.dur_ns IS NOT NULL
 ), octaves AS (
     -- A logarithm may miss an exact power of two by one: then what is left of the duration is not 1.
     SELECT

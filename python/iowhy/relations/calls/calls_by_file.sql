@@ -1,6 +1,6 @@
--- title: The sums of the system calls of one name by one thread on one file, with the kind of that file
--- uses: call_sums, named_files
--- Of a thread, name and file there may be several rows (call_sums): they add up.
+-- title: The sums of the system calls, or operations of io_uring and libaio, of one name by one thread on one file, with the kind of that file
+-- uses: named_files, operation_sums
+-- Of a thread, name and file there may be several rows (operation_sums): they add up.
 -- kept: table
 -- column tgid: process, id
 -- column tid: thread, id
@@ -47,6 +47,6 @@ SELECT
     c.moving,
     c.synced_bytes,
     c.syncing
-FROM call_sums c
+FROM operation_sums c
 -- Nearly all files of many are plain ones: to look for the others alone takes less.
 LEFT JOIN (SELECT dev, ino, kind FROM named_files WHERE kind <> 'file') f ON f.dev = c.dev AND f.ino = c.ino

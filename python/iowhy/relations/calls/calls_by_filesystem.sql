@@ -1,4 +1,4 @@
--- title: The sums of the system calls of one thread, of one name, on files of one kind on one filesystem
+-- title: The sums of the system calls, or operations of io_uring and libaio, of one thread, of one name, on files of one kind on one filesystem
 -- uses: calls_by_file
 -- kept: table
 -- What asks for no single file reads these: there are few, however many calls and files.

@@ -1,9 +1,9 @@
--- title: The system calls on one file
+-- title: The system calls on one file, and operations of io_uring and libaio
 -- uses: call_kinds, calls_by_file, named_processes
 -- kept: table
 -- column dev: device number of the filesystem, id
 -- column ino: inode, id
--- column calls: system calls on it, count
+-- column calls: calls and operations on it, count
 -- column data_calls: of these, those that move data, count
 -- column time_ns: their durations, ns
 -- column sync_ns: of time_ns, in fsync-like calls, ns

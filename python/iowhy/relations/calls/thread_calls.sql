@@ -1,11 +1,11 @@
--- title: The system calls of one name by one thread
+-- title: The system calls, or operations of io_uring and libaio, of one name by one thread
 -- uses: call_kinds, calls_by_filesystem, syscall_totals
 -- kept: table
 -- I/O calls are kept one by one. All other calls come from the totals per thread and interval, so
 -- that a call counted there and kept here is not counted twice.
 -- column tgid: process, id
 -- column tid: thread, id
--- column name: system call, text
+-- column name: system call; io_uring or libaio and the operation, text
 -- column single: they were kept one by one, else they are totals, bool
 -- column calls: calls that began, count
 -- column errors: of these, returned an error, count

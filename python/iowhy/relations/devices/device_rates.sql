@@ -85,8 +85,7 @@ WITH changes AS (
             THEN greatest(
                 1.0,
                 coalesce(sum(queue_ns), nullif(sum(wait_ns), 0), 0) / sum(busy_ns),
-                CASE WHEN sum(queue_ns) IS NULL AND sum(reads + writes) = 0
-                    THEN max(m.in_flight) END
+                CASE WHEN sum(reads + writes) = 0 THEN max(m.in_flight) END
             )
         END AS depth,
         coalesce(max(m.reads_per_s), 0.0) AS reads_per_s,

@@ -1,5 +1,5 @@
 -- title: What each file cost at each layer: asked, cached, written, requested, laid out
--- uses: async_totals, extents, file_cache, file_calls, file_layout, file_requests, named_files
+-- uses: extents, file_cache, file_calls, file_layout, file_requests, named_files
 -- Files that came and went under one path are one row. NULL where nothing of that layer is there.
 -- column path: path when first seen, text
 -- column dev: device number of the filesystem, id
@@ -8,13 +8,13 @@
 -- column kind: file, directory, device or unknown, text
 -- column size_bytes: size at the end, bytes
 -- column deleted: was gone at the end, bool
--- column calls: system calls on it, count
--- column data_calls: of these, those that move data, and operations of io_uring and libaio that do, count
+-- column calls: system calls on it, and operations of io_uring and libaio, count
+-- column data_calls: of these, those that move data, count
 -- column time_ns: durations of the calls, ns
 -- column sync_ns: of time_ns, in fsync-like calls, ns
 -- column blocked_ns: of time_ns, in uninterruptible sleep, ns
--- column read_bytes: bytes that reads returned, those of io_uring and libaio too, bytes
--- column written_bytes: bytes that writes accepted, those of io_uring and libaio too, bytes
+-- column read_bytes: bytes that reads returned, bytes
+-- column written_bytes: bytes that writes accepted, bytes
 -- column lookup_pages: page cache lookups by reads, pages
 -- column miss_pages: of these, not there and read on demand, pages
 -- column readahead_pages: pages read ahead of demand, pages
@@ -35,16 +35,6 @@ WITH asked AS (
         dev, ino, calls, data_calls, time_ns, sync_ns, blocked_ns, read_bytes + copied_bytes AS read_bytes, written_bytes,
         first_container, last_container
     FROM file_calls
-), operations AS (
-    SELECT
-        dev,
-        ino,
-        CAST(sum(CASE WHEN kind IN ('read', 'write') THEN operations ELSE 0 END) AS BIGINT) AS data_operations,
-        CAST(sum(CASE WHEN kind = 'read' THEN moved_bytes ELSE 0 END) AS BIGINT) AS read_bytes,
-        CAST(sum(CASE WHEN kind = 'write' THEN moved_bytes ELSE 0 END) AS BIGINT) AS written_bytes
-    FROM async_totals
-    WHERE ino IS NOT NULL
-    GROUP BY dev, ino
 ), cached AS (
     SELECT *, coalesce(major_faults, 0) + coalesce(minor_faults, 0) AS faults
     FROM file_cache
@@ -73,18 +63,18 @@ WITH asked AS (
 ), each_file AS (
     SELECT
         n.path,
-        coalesce(a.dev, o.dev, c.dev, q.dev, e.dev) AS dev,
-        coalesce(a.ino, o.ino, c.ino, q.ino, e.ino) AS ino,
+        coalesce(a.dev, c.dev, q.dev, e.dev) AS dev,
+        coalesce(a.ino, c.ino, q.ino, e.ino) AS ino,
         n.kind,
         n.size_bytes,
         n.deleted,
         a.calls,
-        coalesce(a.data_calls, 0) + coalesce(o.data_operations, 0) AS data_calls,
+        coalesce(a.data_calls, 0) AS data_calls,
         a.time_ns,
         a.sync_ns,
         a.blocked_ns,
-        coalesce(a.read_bytes, 0) + coalesce(o.read_bytes, 0) AS read_bytes,
-        coalesce(a.written_bytes, 0) + coalesce(o.written_bytes, 0) AS written_bytes,
+        coalesce(a.read_bytes, 0) AS read_bytes,
+        coalesce(a.written_bytes, 0) AS written_bytes,
         c.lookup_pages,
         c.miss_pages,
         c.readahead_pages,
@@ -101,12 +91,11 @@ WITH asked AS (
         a.first_container,
         a.last_container
     FROM asked a
-    FULL JOIN operations o ON o.dev = a.dev AND o.ino = a.ino
-    FULL JOIN cached c ON c.dev = coalesce(a.dev, o.dev) AND c.ino = coalesce(a.ino, o.ino)
-    FULL JOIN requested q ON q.dev = coalesce(a.dev, o.dev, c.dev) AND q.ino = coalesce(a.ino, o.ino, c.ino)
-    FULL JOIN runs e ON e.dev = coalesce(a.dev, o.dev, c.dev, q.dev) AND e.ino = coalesce(a.ino, o.ino, c.ino, q.ino)
+    FULL JOIN cached c ON c.dev = a.dev AND c.ino = a.ino
+    FULL JOIN requested q ON q.dev = coalesce(a.dev, c.dev) AND q.ino = coalesce(a.ino, c.ino)
+    FULL JOIN runs e ON e.dev = coalesce(a.dev, c.dev, q.dev) AND e.ino = coalesce(a.ino, c.ino, q.ino)
     LEFT JOIN named_files n
-        ON n.dev = coalesce(a.dev, o.dev, c.dev, q.dev, e.dev) AND n.ino = coalesce(a.ino, o.ino, c.ino, q.ino, e.ino)
+        ON n.dev = coalesce(a.dev, c.dev, q.dev, e.dev) AND n.ino = coalesce(a.ino, c.ino, q.ino, e.ino)
     WHERE n.kind IS NULL OR n.kind NOT IN ('pipe', 'socket', 'anonymous')
 ), shared AS (
     SELECT dev, path FROM named_files WHERE path IS NOT NULL GROUP BY dev, path HAVING count(*) > 1

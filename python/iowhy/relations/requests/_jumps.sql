@@ -1,4 +1,4 @@
--- title: A read or write of data in scope, and whether it jumps among all of them on its device
+-- title: A read or write of data in scope, and whether it jumps among all of them on its device, in the order in which they were queued
 -- uses: block_requests
 -- filtered as: block_requests
 -- Those too that are seen again on a device below.
@@ -15,7 +15,7 @@
 -- column jump_bytes: from the end of the one before it to its begin; 0 is in order, bytes
 SELECT
     dev, op, bytes, queue_ns, complete_ns, tgid, tid, owner_dev, owner_ino, owner_page,
-    sector * 512 - lag(sector * 512 + bytes) OVER (PARTITION BY dev, op ORDER BY coalesce(issue_ns, queue_ns), sector)
+    sector * 512 - lag(sector * 512 + bytes) OVER (PARTITION BY dev, op ORDER BY queue_ns, sector)
         AS jump_bytes
 FROM block_requests
 WHERE in_scope AND op IN ('read', 'write') AND bytes > 0

@@ -5,6 +5,6 @@
 -- column jump_bytes: from the end of the command's request before it to its begin; 0 is in order, bytes
 SELECT
     *,
-    sector * 512 - lag(sector * 512 + bytes) OVER (PARTITION BY dev, op ORDER BY sent_ns, sector) AS jump_bytes
+    sector * 512 - lag(sector * 512 + bytes) OVER (PARTITION BY dev, op ORDER BY queue_ns, sector) AS jump_bytes
 FROM command_data_requests
 WHERE dev IN (SELECT dev FROM counted_devices GROUP BY dev HAVING bool_or(counted) AND NOT bool_and(counted))

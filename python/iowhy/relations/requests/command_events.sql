@@ -1,11 +1,11 @@
--- title: A call, a wait or a request of the command, as one thread's or the machine's next event
--- uses: counted_requests, syscalls, waits
+-- title: A call, an operation of io_uring or libaio, a wait or a request of the command, as one thread's or the machine's next event
+-- uses: async_operations, counted_requests, syscalls, waits
 -- column ts_ns: begin; of a request, when it was queued, ns
 -- column tgid: process, id
 -- column tid: thread; of a request, the one that submitted it, id
--- column event: call, wait or request, text
--- column nested: what is in what, of the same moment: 0 a call, 1 a wait, 2 a request, number
--- column name: the call; the reason of the wait; the operation of the request, text
+-- column event: call, operation, wait or request, text
+-- column nested: what is in what, of the same moment: 0 a call, 1 a wait or an operation, 2 a request, number
+-- column name: the call; io_uring or libaio and the operation; the reason of the wait; the operation of the request, text
 -- column since_ns: from the end of the thread's previous call to this one's begin, ns
 -- column dur_ns: length; of a request, from queue to completion, ns
 -- column dev: filesystem of the file, id
@@ -25,6 +25,12 @@ SELECT
     dur_ns, dev, ino, CAST(NULL AS BIGINT) AS disk, "offset", bytes, ret,
     cpu_ns, runnable_ns, blocked_ns, sleeping_ns, fd
 FROM syscalls
+UNION ALL
+SELECT
+    submit_ns, tgid, tid, 'operation', 1, api || ' ' || op, NULL,
+    complete_ns - submit_ns, dev, ino, NULL, "offset", bytes, ret,
+    NULL, NULL, NULL, NULL, NULL
+FROM async_operations
 UNION ALL
 SELECT
     ts_ns, tgid, tid, 'wait', 1, reason, NULL,

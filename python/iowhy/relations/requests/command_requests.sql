@@ -3,7 +3,8 @@
 -- filtered as: block_requests
 -- The requests of command_data_requests. A jump is a request that does not begin
 -- where the command's request before it ended, of the same direction on the same device, in the
--- order in which they were handed to the driver: what others do in between makes no jump.
+-- order in which they were queued: what others do in between makes no jump, and what a scheduler sorts jumps as it was asked.
+-- What the device had to do for it is in seek_bytes, and for anybody in request_sequence.
 -- column dev: block device, id
 -- column op: read or write, text
 -- column bytes: length, bytes
@@ -18,9 +19,12 @@
 -- column owner_ino: inode of that file, id
 -- column owner_page: its first page in the file; NULL for direct I/O, number
 -- column owner_kind: data, journal, metadata, swap, device or unknown, text
--- column jump_bytes: from the end of the command's request before it to its begin; 0 is in order, bytes
+-- column jump_bytes: from the end of the command's request before it, as they were queued, to its begin; 0 is in order, bytes
+-- column seek_bytes: the same as they were sent: the way of the device, bytes
 SELECT
     *,
+    sector * 512 - lag(sector * 512 + bytes) OVER (PARTITION BY dev, op ORDER BY queue_ns, sector)
+        AS jump_bytes,
     sector * 512 - lag(sector * 512 + bytes) OVER (PARTITION BY dev, op ORDER BY sent_ns, sector)
-        AS jump_bytes
+        AS seek_bytes
 FROM command_data_requests

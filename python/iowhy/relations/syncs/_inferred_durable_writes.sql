@@ -1,5 +1,5 @@
 -- title: A durable write, if it is not the recorder's sums that say which writes are (recording.tells_durable)
--- uses: call_kinds, recording, syscalls, wait_kinds, waits
+-- uses: call_kinds, file_operations, recording, syscalls, wait_kinds, waits
 -- kept: table
 -- Flags of the file, the call, the inode or the mount may say so. Where the recording does not have them (those of
 -- earlier versions, other tools' output), it is a call that waits for its own pages, the log or a flush, which a write to the page
@@ -58,8 +58,9 @@ SELECT
     s.dev,
     s.ino,
     s.bytes,
-    s.ret
-FROM syscalls s
+    s.ret,
+    s.asynchronous
+FROM file_operations s
 JOIN call_kinds k ON k.name = s.name
 CROSS JOIN recording r
 LEFT JOIN found u ON u.tid = s.tid AND u.ts_ns = s.ts_ns

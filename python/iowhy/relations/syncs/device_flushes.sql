@@ -19,7 +19,7 @@
 WITH shared AS (
     SELECT DISTINCT dev, queue_ns FROM flush_requests WHERE in_scope IS NULL AND dev IN (SELECT dev FROM written_devices)
 ), spans AS (
-    SELECT s.dev AS filesystem, s.ts_ns AS t_ns, s.end_ns FROM sync_calls s
+    SELECT s.dev AS filesystem, s.ts_ns AS t_ns, s.end_ns FROM sync_calls s WHERE s.end_ns IS NOT NULL
     UNION ALL
     SELECT dev, ts_ns, ts_ns + dur_ns FROM waits
     WHERE reason IN ('device_flush', 'journal_commit', 'log_force')

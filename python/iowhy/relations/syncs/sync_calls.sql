@@ -1,8 +1,8 @@
--- title: A call that returns once data is durable: fsync and the like, and O_SYNC writes
--- uses: call_kinds, durable_writes, syscalls
--- column tid: thread, id
+-- title: A call, or operation of io_uring or libaio, that is done once data is durable: fsync and the like, and O_SYNC writes
+-- uses: call_kinds, durable_writes, file_operations
+-- column tid: thread that made or submitted it, id
 -- column ts_ns: when it began, ns
--- column end_ns: when it returned, ns
+-- column end_ns: when it returned; NULL where the end of an operation was not seen, ns
 -- column dur_ns: its duration, ns
 -- column cpu_ns: of it, on a CPU, ns
 -- column runnable_ns: of it, ready and waiting for a CPU, ns
@@ -14,6 +14,7 @@
 -- column ino: inode of the file, id
 -- column bytes: bytes that it was asked to write, bytes
 -- column ret: what it returned, number
+-- column asynchronous: it is an operation of io_uring or libaio, in which no thread waits, bool
 SELECT
     s.tid,
     s.ts_ns,
@@ -28,8 +29,9 @@ SELECT
     s.dev,
     s.ino,
     s.bytes,
-    s.ret
-FROM syscalls s
+    s.ret,
+    s.asynchronous
+FROM file_operations s
 JOIN call_kinds k ON k.name = s.name
 WHERE k.kind = 'sync'
 UNION ALL
@@ -47,5 +49,6 @@ SELECT
     dev,
     ino,
     bytes,
-    ret
+    ret,
+    asynchronous
 FROM durable_writes

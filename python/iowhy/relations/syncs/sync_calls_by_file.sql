@@ -1,5 +1,5 @@
 -- title: Sums of the sync calls of one name on one file
--- uses: _inferred_durable_writes, call_kinds, call_sums, recording
+-- uses: _inferred_durable_writes, call_kinds, operation_sums, recording
 -- Of a name and file there may be several rows: they add up. sync_calls says what a sync call is.
 -- column name: call, as sync_calls has it, text
 -- column by_write: they are writes (see durable_writes), bool
@@ -30,7 +30,7 @@ SELECT
     s.sleeping_ns,
     s.asked_bytes,
     s.done_bytes
-FROM call_sums s
+FROM operation_sums s
 JOIN call_kinds k ON k.name = s.name
 CROSS JOIN recording r
 WHERE k.kind = 'sync' OR (r.tells_durable AND s.durable)

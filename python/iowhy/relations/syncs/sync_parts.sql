@@ -1,7 +1,8 @@
 -- title: What each sync call waited for
 -- uses: _sync_waits, filesystems, flush_requests
 -- A wait for the journal is split: what overlaps with a flush of the filesystem's disk (issue to
--- completion, overlapping flushes taken once) is device flush, the rest is journal. Where block
+-- completion, overlapping flushes taken once) is device flush, the rest is journal. Of an operation of io_uring or libaio only what
+-- overlaps with such a flush is known. Where block
 -- requests were not seen, that part stays in journal_ns. A filesystem whose disk is not recorded is
 -- taken to be on the device of its own number, as it does when it fills a whole disk.
 -- column name: the sync call, text
@@ -27,7 +28,7 @@ WITH disks AS (
         FROM _sync_waits w
         CROSS JOIN (SELECT -1 AS sign UNION ALL SELECT 1) AS s
         LEFT JOIN disks d ON d.dev = w.dev
-        WHERE w.part = 'commit' AND w.dev IS NOT NULL
+        WHERE w.part IN ('commit', 'operation') AND w.dev IS NOT NULL
     ) AS e
     ORDER BY dev, t_ns
 ), levels AS (
@@ -54,16 +55,17 @@ WITH disks AS (
         sum(CASE WHEN part = 'queue' THEN dur_ns ELSE 0 END) AS queue_ns,
         sum(CASE WHEN part IN ('commit', 'journal') THEN dur_ns ELSE 0 END) AS journal_ns,
         sum(CASE WHEN part = 'flush' THEN dur_ns ELSE 0 END) AS flush_ns,
-        sum(CASE WHEN part = 'others' THEN dur_ns ELSE 0 END) AS others_ns
+        sum(CASE WHEN part = 'others' THEN dur_ns ELSE 0 END) AS others_ns,
+        max(CASE WHEN part = 'operation' THEN 1 ELSE 0 END) AS asynchronous
     FROM _sync_waits
     GROUP BY name
 )
 SELECT
     p.name,
-    p.own_ns,
-    p.queue_ns,
-    p.journal_ns - coalesce(o.flush_ns, 0) AS journal_ns,
+    CASE WHEN p.asynchronous = 0 THEN p.own_ns END AS own_ns,
+    CASE WHEN p.asynchronous = 0 THEN p.queue_ns END AS queue_ns,
+    CASE WHEN p.asynchronous = 0 THEN p.journal_ns - coalesce(o.flush_ns, 0) END AS journal_ns,
     p.flush_ns + coalesce(o.flush_ns, 0) AS flush_ns,
-    p.others_ns
+    CASE WHEN p.asynchronous = 0 THEN p.others_ns END AS others_ns
 FROM parts p
 LEFT JOIN overlap o ON o.name = p.name

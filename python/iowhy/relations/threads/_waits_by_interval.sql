@@ -1,9 +1,9 @@
 -- title: Waits, and sleep for storage, of one class, reason and call in one interval of a thread
--- uses: _requests_collected, _sleeps_in_cells, _waits_in_cells, _waits_in_intervals, interval_cells, recording, wait_classes
+-- uses: _flights_collected, _sleeps_in_cells, _waits_in_cells, _waits_in_intervals, interval_cells, recording, wait_classes
 -- kept: table
--- Collecting asynchronous I/O is a wait to read or to write as the requests are that are in flight in the cell:
+-- Collecting asynchronous I/O is a wait to read, to write or for sync as what is in flight in the cell is:
 -- uninterruptible those of the process, by their time in flight; interruptible those of the ring that it collects from,
--- only while there are any, and for all threads that collect from it together not more than the requests' own time.
+-- only while anything is, and for all threads that collect from it together not more than the own time of what is in flight.
 -- column row_id: number of the interval in thread_intervals, number
 -- column asleep: interruptible sleep, else uninterruptible, bool
 -- column class: key of the class, text
@@ -23,16 +23,16 @@ WITH blocked AS (
     GROUP BY t.part_id, t.tgid, t.cell, f.ring, t.begin_ns, t.end_ns
 ), while_busy AS (
     SELECT
-        s.part_id, s.tgid, s.cell, s.ring, s.parts, r.flight_ns, r.read_share,
+        s.part_id, s.tgid, s.cell, s.ring, s.parts, r.flight_ns, r.read_share, r.sync_share,
         least(s.parts, CAST(floor(s.own_parts * r.busy_share) AS BIGINT)) AS busy_parts
     FROM sleeping s
-    JOIN _requests_collected r
+    JOIN _flights_collected r
         ON r.tgid = s.tgid AND r.cell = s.cell AND r.ring IS NOT DISTINCT FROM s.ring
 ), by_ring AS (
     SELECT tgid, cell, ring, sum(busy_parts) AS busy_parts FROM while_busy GROUP BY tgid, cell, ring
 ), collected AS (
     SELECT
-        f.part_id, f.syscall, f.parts, w.read_share,
+        f.part_id, f.syscall, f.parts, w.read_share, w.sync_share,
         floor(
             f.parts * (w.busy_parts / w.parts) * least(1.0, w.flight_ns * 16 / p.busy_parts)
         ) AS busy_parts
@@ -45,25 +45,34 @@ WITH blocked AS (
     SELECT b.part_id, false AS asleep, 'read' AS class, b.syscall, b.reason, floor(b.parts * coalesce(r.read_share, 1)) AS parts
     FROM blocked b
     JOIN interval_cells t ON t.part_id = b.part_id
-    LEFT JOIN _requests_collected r ON r.tgid = t.tgid AND r.cell = t.cell AND r.ring IS NULL
+    LEFT JOIN _flights_collected r ON r.tgid = t.tgid AND r.cell = t.cell AND r.ring IS NULL
     UNION ALL
-    SELECT b.part_id, false, 'write', b.syscall, b.reason, b.parts - floor(b.parts * r.read_share)
+    SELECT
+        b.part_id, false, x.class, b.syscall, b.reason,
+        CASE x.class
+            WHEN 'sync' THEN floor(b.parts * r.sync_share)
+            ELSE b.parts - floor(b.parts * r.read_share) - floor(b.parts * r.sync_share)
+        END
     FROM blocked b
     JOIN interval_cells t ON t.part_id = b.part_id
-    JOIN _requests_collected r ON r.tgid = t.tgid AND r.cell = t.cell AND r.ring IS NULL
+    JOIN _flights_collected r ON r.tgid = t.tgid AND r.cell = t.cell AND r.ring IS NULL
+    CROSS JOIN (SELECT 'sync' AS class UNION ALL SELECT 'write') AS x
     UNION ALL
     SELECT part_id, true, class, syscall, NULL, parts FROM _sleeps_in_cells WHERE class <> 'collect'
     UNION ALL
     SELECT part_id, true, 'read', syscall, NULL, floor(busy_parts * read_share) FROM collected
     UNION ALL
-    SELECT part_id, true, 'write', syscall, NULL, busy_parts - floor(busy_parts * read_share)
+    SELECT part_id, true, 'sync', syscall, NULL, floor(busy_parts * sync_share) FROM collected
+    UNION ALL
+    SELECT part_id, true, 'write', syscall, NULL, busy_parts - floor(busy_parts * read_share) - floor(busy_parts * sync_share)
     FROM collected
     UNION ALL
     SELECT f.part_id, true, 'unexplained', f.syscall, 'asynchronous I/O, its requests were not recorded',
         f.parts
     FROM _sleeps_in_cells f
+    JOIN interval_cells t ON t.part_id = f.part_id
     CROSS JOIN recording r
-    WHERE f.class = 'collect' AND NOT r.ran_block_requests
+    WHERE f.class = 'collect' AND NOT r.ran_block_requests AND t.tgid NOT IN (SELECT tgid FROM _flights_collected)
 ), kinds AS (
     SELECT class, syscall, reason, min(key) AS kind FROM wait_classes GROUP BY class, syscall, reason
 ), told AS (

@@ -10,7 +10,7 @@
 -- column syscall: call, NULL outside any, text
 -- column io: whether the kernel counts it as I/O wait, bool
 -- column key: number of the combination, number
--- column class: key of the class (budget_classes), or `collect`: to read or to write, as the requests in flight, text
+-- column class: key of the class (budget_classes), or `collect`: to read, to write or for sync, as what is in flight, text
 WITH seen AS (
     SELECT DISTINCT reason, syscall, io FROM wait_totals
     UNION
@@ -33,9 +33,9 @@ SELECT
     CASE
         WHEN x.budget IN ('throttled', 'memory', 'sync', 'lock', 'idle', 'unexplained') THEN x.budget
         WHEN k.kind = 'sync' OR (x.budget = 'writeback' AND k.kind = 'write' AND d.durable IS NOT FALSE) THEN 'sync'
-        WHEN x.budget = 'writeback' THEN 'write'
         WHEN x.budget IN ('read', 'write') THEN x.budget
         WHEN k.kind = 'collect' OR s.syscall = 'io_uring worker' THEN 'collect'
+        WHEN x.budget = 'writeback' THEN 'write'
         WHEN k.kind IN ('write', 'change') OR k.direction = 'write' OR k.closes THEN 'write'
         WHEN k.opens AND s.reason IS NOT NULL AND x.opening IS NULL THEN 'write'
         WHEN k.kind IN ('read', 'lookup') OR k.direction = 'read' THEN 'read'

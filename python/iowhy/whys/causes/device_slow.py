@@ -10,7 +10,7 @@ from iowhy.whys.budget import NO_DIRECTION
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, duration, link, percent, plural
 from iowhy.whys.facts import Facts
-from iowhy.whys.facts.stalls import stalls
+from iowhy.whys.facts.stalls import STUCK, silent, stalls
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
 from iowhy.whys.remedy import Remedy
 
@@ -33,8 +33,6 @@ USED = 0.1
 # With a longer queue, of a device that rests (is busy less than ALWAYS), how much longer than allowed a request must take.
 ALWAYS = 0.9
 BURSTS = 2.0
-# Busy all of the time, but for what the rounding of a percentage hides.
-STUCK = 0.99
 #: Linux disks that SMART can be read from: not virtual ones, arrays or volumes.
 _HAS_SMART = re.compile(r"sd[a-z]+|nvme\d+n\d+")
 
@@ -63,7 +61,7 @@ def find(facts: Facts) -> Candidate | None:
 
 def _found(facts: Facts) -> Candidate | None:
     requests = facts.requests
-    stuck = None if evidence.requests_were_recorded(facts) else _stuck(facts)
+    stuck = (_silent if evidence.requests_were_recorded(facts) else _stuck)(facts)
     if not facts.budget.known:
         return stuck or _counters(facts)
     if stuck is not None or facts.budget.elapsed(*classes.STORAGE) < thresholds.LISTED:
@@ -163,14 +161,30 @@ def _stuck(facts: Facts) -> Candidate | None:
         return None
     if found.busy_share is None or found.busy_share < STUCK:
         return None
-    name, depth, busy = found.name, found.depth, found.busy_share
+    return _completes_none(facts, found.name, found.depth, found.busy_share, found.shown)
+
+
+def _silent(facts: Facts) -> Candidate | None:
+    """The same of a device that the command waits for, though none of its requests ended, or began, in the recording."""
+    if facts.budget.elapsed(*classes.STORAGE) < thresholds.LISTED:
+        return None
+    found = silent(facts.relations, facts.devices)
+    if found is None or found.depth is None or found.busy_share is None:
+        return None
+    waits = links.in_calls(facts, classes.STORAGE, "is spent waiting for storage")
+    return _completes_none(facts, found.name, found.depth, found.busy_share, waits)
+
+
+def _completes_none(
+    facts: Facts, name: str, depth: float, busy: float, shown: Link | None
+) -> Candidate:
     return Candidate(
         claims=(
             Claim(classes.STORAGE),
             Claim(frozenset({classes.UNEXPLAINED}), reasons=frozenset({NO_DIRECTION})),
         ),
         chain=chain_of(
-            found.shown,
+            shown,
             link(
                 f"{plural(round(depth), 'request')} {'is' if round(depth) == 1 else 'are'} in flight, "
                 "and none completes",
@@ -269,7 +283,7 @@ CAUSE = Cause(
         "Time from issue to completion, without flushes, at the queue depth of the run. The share of "
         "service time in requests above 100 ms and 20 times the median. In a deep queue, only those count "
         "during which the device completes less than half as many requests as at other times: that it serves "
-        "others first is not its fault. Errors. With another tool's figures, also what smartctl, nvme "
+        "others first is not its fault. Errors. A device that the command waits for and that, by its own counters, has requests in flight all the time and completes none. With another tool's figures, also what smartctl, nvme "
         "smart-log, /proc/mdstat and the kernel's log report about that disk."
     ),
     thresholds=(

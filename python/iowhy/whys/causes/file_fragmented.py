@@ -142,7 +142,7 @@ def _layout(owner: Owner, file: File, name: str) -> tuple[Link, ...]:
             "files",
         ),
         link(
-            f"{percent(owner.jump_share)} of these requests do not start where the one before ended",
+            f"{percent(owner.jump_share)} of these requests do not start where the one queued before ended",
             owner.jump_share,
             "share",
             "files",

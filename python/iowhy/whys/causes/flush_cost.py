@@ -78,8 +78,8 @@ def find(facts: Facts) -> Candidate | None:
             _no_flushes(requests.flushed[0].device),
         ),
         by_remedy={_OVERWRITE: spared} if spared else {},
-        # No lever makes writes that sync themselves not durable.
-        provable=not facts.calls.by_write,
+        # No lever makes writes that sync themselves not durable, nor operations.
+        provable=not (facts.calls.by_write or facts.calls.syncs_by_ring),
         needs=("block_requests", "syscalls", "waits"),
         confidence=FEW if few else 0.9,
         lowered_by=(

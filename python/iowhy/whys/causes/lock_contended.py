@@ -5,6 +5,7 @@ from iowhy.whys import classes, next_command, saving
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, duration, link, percent, plural
 from iowhy.whys.facts import Facts
+from iowhy.whys.facts.frozen import REASON as FROZEN
 from iowhy.whys.facts.holders import Waited, held_share, waited_longest
 from iowhy.whys.facts.metadata import NAME_CALLS
 from iowhy.whys.finding import Candidate, Claim, Link
@@ -15,10 +16,12 @@ SHARE = 0.05
 
 def find(facts: Facts) -> Candidate | None:
     """Waits whose stack shows a lock, while another thread is at work that can hold it."""
-    share = facts.budget.elapsed(classes.LOCK)
+    # A freeze holds everybody, and no thread holds it.
+    reasons = facts.budget.heaviest_reasons(frozenset({classes.LOCK}))
+    share = facts.budget.elapsed(classes.LOCK) - dict(reasons).get(FROZEN, 0.0)
+    reasons = [one for one in reasons if one[0] != FROZEN]
     if share < SHARE:
         return None
-    reasons = facts.budget.heaviest_reasons(frozenset({classes.LOCK}))
     held = held_share(facts.relations, frozenset(reason for reason, _ in reasons))
     fraction = 1.0 if held is None else held
     if share * fraction < SHARE:
@@ -29,7 +32,17 @@ def find(facts: Facts) -> Candidate | None:
     on = f" on {name}" if name else f" ({reasons[0][0]})" if reasons else ""
     call = "" if most is None else f" in {most.call or 'page faults'}"
     return Candidate(
-        claims=(Claim(frozenset({classes.LOCK}), fraction=fraction),),
+        claims=(
+            Claim(
+                frozenset({classes.LOCK}),
+                fraction=fraction,
+                reasons=frozenset(
+                    p.reason
+                    for p in facts.budget.pieces
+                    if p.cls == classes.LOCK and p.reason != FROZEN
+                ),
+            ),
+        ),
         chain=chain_of(
             link(
                 f"threads wait for a lock in the kernel for {percent(share)} of the time"

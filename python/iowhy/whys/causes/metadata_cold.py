@@ -136,7 +136,7 @@ def _read(facts: Facts, read: Metadata) -> tuple[Link, ...]:
         None
         if read.jump_share is None
         else link(
-            f"{percent(read.jump_share)} of them do not start where the one before ended{apart}",
+            f"{percent(read.jump_share)} of them do not start where the one queued before ended{apart}",
             read.jump_share,
             "share",
             "addresses",

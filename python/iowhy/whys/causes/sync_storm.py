@@ -78,8 +78,8 @@ def find(facts: Facts) -> Candidate | None:
             else evidence.SYNC_ONCE
         ),
         remedies=_remedies(syncs.files, spread),
-        # No lever takes away the durability of a write itself.
-        provable=not facts.calls.by_write,
+        # No lever takes away the durability of a write itself, nor that of an operation.
+        provable=not (facts.calls.by_write or facts.calls.syncs_by_ring),
         needs=("syscalls", "waits"),
         confidence=0.9 if each is not None else 0.75,
         lowered_by=() if each is not None else ("how much each call makes durable is not known",),

@@ -80,7 +80,7 @@ class Facts:
     def run(self) -> run.Run:
         """When, how long, what was lost, which sensors were missing."""
         who = subject.subject(self.manifest.command, self.relations)
-        return run.measure(self.manifest, self.relations.facts, who)
+        return run.measure(self.recording, self.relations.facts, who)
 
     @cached_property
     def budget(self) -> budgets.Budget:
@@ -112,7 +112,7 @@ class Facts:
     def calls(self) -> calls.Calls:
         """The system calls."""
         timed = self.run.pasted or self.relations.has("thread_time")
-        by_write = timed and _synchronous_writes(self.budget)
+        by_write = timed and _synchronous_writes(self.budget, self.relations)
         return calls.measure(self.relations, by_write)
 
     @cached_property
@@ -258,9 +258,14 @@ def facts_of(
         yield facts
 
 
-def _synchronous_writes(budget: budgets.Budget) -> bool:
-    """Whether most of the waiting for sync is in writes."""
-    return budget.calls(classes.DATA_WRITES, {classes.SYNC}) > 0.5 * budget.elapsed(classes.SYNC)
+def _synchronous_writes(budget: budgets.Budget, relations: Relations) -> bool:
+    """Whether most of the waiting for sync is in writes, or for operations of io_uring or libaio that write."""
+    all_of_it, sync = budget.elapsed(classes.SYNC), {classes.SYNC}
+    by_write = budget.calls(classes.DATA_WRITES, sync)
+    collected = all_of_it - by_write - budget.calls(classes.SYNC_CALLS, sync)
+    if 2 * by_write <= all_of_it < 2 * (by_write + collected):
+        by_write += collected * calls.written_share(relations)
+    return 2 * by_write > all_of_it
 
 
 def _direction(budget: budgets.Budget) -> str | None:

@@ -3,18 +3,16 @@
 from collections.abc import Iterable
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from iowhy.relations import Relations
 from iowhy.whys import classes
-from iowhy.whys.facts.operations import moved
 from iowhy.whys.facts.sampling import sampled
 
 
 class Group(Struct, frozen=True):
     """Calls taken together; times in nanoseconds, None where the source does not have them.
 
-    The bytes of reads and writes hold those of io_uring and libaio too, which no call names. `files` are counted of syncs alone.
+    Operations of io_uring and libaio are calls, too; of them no CPU time is known. `files` are counted of syncs alone.
     """
 
     calls: int = 0
@@ -90,6 +88,11 @@ class Calls(Struct, frozen=True):
     by_write: bool = False
     sync_writes: int = 0
     report: str = "syscalls"
+
+    @property
+    def syncs_by_ring(self) -> bool:
+        """Whether the call with most time of the syncs is an operation of io_uring or libaio, whose names are two words."""
+        return " " in (self.sync_name or "")
 
 
 #: What counts as tiny in the relation calls_by_file: there the call costs more than the copy.
@@ -181,13 +184,6 @@ def _single(relations: Relations, by_write: bool) -> Calls:
     summed = relations.read(_Sums, _by_part(reads, writes))
     by_name = {str(row.what): row.group for row in summed if row.part is None}
     moving = {row.part: row.group for row in summed if row.part is not None}
-    for more in moved(relations, _STORED):
-        of_calls = moving[more.kind]
-        moving[more.kind] = replace(
-            of_calls,
-            bytes=(of_calls.bytes or 0) + (more.asked_bytes or 0),
-            done_bytes=(of_calls.done_bytes or 0) + (more.done_bytes or 0),
-        )
     synced = relations.read(_Sums, _SYNCS)
     total = next(row for row in synced if row.what is None)
     heaviest = max(
@@ -216,6 +212,35 @@ def _single(relations: Relations, by_write: bool) -> Calls:
     )
 
 
+class _Written(Struct, frozen=True):
+    share: float | None
+
+
+def written_share(relations: Relations) -> float:
+    """Of the time in which operations of io_uring and libaio make data durable, that of writes (O_DSYNC)."""
+    found = relations.one(
+        _Written,
+        """SELECT CAST(sum(CASE WHEN by_write THEN dur_ns ELSE 0 END) AS DOUBLE) / sum(dur_ns) AS share
+        FROM sync_calls WHERE asynchronous""",
+    )
+    return found.share or 0.0
+
+
+class _Direct(Struct, frozen=True):
+    direct: bool | None
+
+
+def direct_operations(relations: Relations) -> bool:
+    """Whether most operations of io_uring and libaio that read or write are direct."""
+    return bool(
+        relations.one(
+            _Direct,
+            """SELECT avg(CASE WHEN list_contains(flags, 'direct') THEN 1.0 ELSE 0.0 END) > 0.5 AS direct
+            FROM async_operations WHERE kind IN ('read', 'write')""",
+        ).direct
+    )
+
+
 class _Steps(Struct, frozen=True):
     direction: str
     median_bytes: float | None
@@ -233,10 +258,10 @@ def _walks(relations: Relations, reads: str, writes: str) -> dict[str, Walk]:
           SELECT CASE WHEN name IN {reads} THEN 'read' ELSE 'write' END AS direction, bytes, "offset",
             lag("offset" + CASE WHEN ret > 0 THEN ret ELSE bytes END) OVER (
               PARTITION BY dev, ino, tid, name IN {reads} ORDER BY ts_ns) AS before
-          FROM syscalls
+          FROM file_operations AS o
           WHERE (name IN {reads} OR name IN {writes}) AND bytes > 0 AND {kept}
             AND coalesce(ret, 1) > 0 AND NOT EXISTS (
-              SELECT 1 FROM nonstorage_files AS f WHERE f.dev = syscalls.dev AND f.ino = syscalls.ino)
+              SELECT 1 FROM nonstorage_files AS f WHERE f.dev = o.dev AND f.ino = o.ino)
         )
         SELECT direction, median(bytes) AS median_bytes, count(*) AS calls, count(before) AS pairs,
           count(*) FILTER (WHERE "offset" <> before) AS jumps FROM c GROUP BY direction

@@ -27,18 +27,7 @@ class Failed(Struct, frozen=True):
 
 def failed(relations: Relations, *, ended_badly: bool) -> tuple[Failed, ...]:
     """From syscalls and async_operations, the last one first. `ended_badly`: what else may have ended the command counts, too."""
-    parts = []
-    if relations.has("syscalls"):
-        parts.append(
-            "SELECT s.name, k.kind, s.dev, s.ino, s.ret, s.ts_ns + s.dur_ns AS end_ns "
-            f"FROM syscalls AS s JOIN call_kinds AS k ON k.name = s.name WHERE s.ret IN {_ANY}"
-        )
-    if relations.has("async_operations"):
-        parts.append(
-            "SELECT api || ' ' || op, kind, dev, ino, ret, coalesce(complete_ns, submit_ns) "
-            f"FROM async_operations WHERE ret IN {_ANY}"
-        )
-    if not parts:
+    if not (relations.has("syscalls") or relations.has("async_operations")):
         return ()
     counts = (
         f"e.ret IN {_ALWAYS} OR e.kind IN ('read', 'write', 'copy', 'sync') AND e.ret IN {_OF_DATA}"
@@ -52,11 +41,14 @@ def failed(relations: Relations, *, ended_badly: bool) -> tuple[Failed, ...]:
           max_by(struct_pack(p := f.path), e.end_ns).p AS path,
           max_by(struct_pack(p := m.mount), e.end_ns).p AS of_filesystem,
           any_value(r.end_ns) - max(e.end_ns) AS ago_ns
-        FROM ({" UNION ALL ".join(parts)}) AS e
+        FROM (
+          SELECT s.name, k.kind, s.dev, s.ino, s.ret, s.ts_ns + coalesce(s.dur_ns, 0) AS end_ns
+          FROM file_operations AS s JOIN call_kinds AS k ON k.name = s.name WHERE s.ret IN {_ANY}
+        ) AS e
         CROSS JOIN recording AS r
         LEFT JOIN named_files AS f ON f.dev = e.dev AND f.ino = e.ino
         LEFT JOIN (SELECT dev, min(mount) AS mount FROM filesystems GROUP BY dev) AS m ON m.dev = e.dev
-        WHERE ({counts}) AND e.kind IN ('read', 'write', 'copy', 'sync', 'change', 'lookup', 'other')
+        WHERE ({counts}) AND e.kind IN ('read', 'write', 'copy', 'sync', 'change', 'lookup')
           AND coalesce(f.kind, 'file') IN ('file', 'directory', 'device', 'unknown')
         GROUP BY e.ret ORDER BY max(e.end_ns) DESC
         """,

@@ -16,7 +16,7 @@ JUMPS_MIN = 64
 
 
 class InOrder(Struct, frozen=True):
-    """Of reads that follow one another; bytes per second, None if not known.
+    """Of reads that follow one another as they were sent; bytes per second, None if not known.
 
     `reached`: the most that requests of one size moved in their median time. The device moves that at least, as each
     request also has its own price. `fitted`: without that price, from how much longer larger ones take (least
@@ -48,7 +48,7 @@ SELECT CAST(coalesce(sum(steps - jumps), 0) AS BIGINT) AS reads FROM jump_totals
 _FIT = """
 WITH alike AS (
   SELECT bytes, median(complete_ns - sent_ns) AS service_ns FROM command_requests
-  WHERE dev = {dev} AND op = 'read' AND jump_bytes = 0 AND complete_ns > sent_ns
+  WHERE dev = {dev} AND op = 'read' AND seek_bytes = 0 AND complete_ns > sent_ns
   GROUP BY bytes HAVING count(*) >= {alike}
 )
 SELECT max(bytes * 1e9 / service_ns) AS reached,
@@ -71,7 +71,7 @@ def in_order(relations: Relations, requests: Requests) -> InOrder:
 
 
 class Ways(Struct, frozen=True):
-    """Of the reads on the device that jump: their mean service time, and that of the quickest tenth.
+    """Of the reads on the device that jump as they were sent: their mean service time, and that of the quickest tenth.
 
     `part` (0..1): of the time of all reads, what goes if each of those that jump takes as long as the quickest. The
     ways in the order in which things are stored are shorter than the shortest of a run without order, so that those say nothing.
@@ -91,10 +91,10 @@ class _Ways(Struct, frozen=True):
 
 _WAYS = """
 WITH reads AS (
-  SELECT complete_ns - sent_ns AS service_ns, jump_bytes <> 0 AS jumps
+  SELECT complete_ns - sent_ns AS service_ns, seek_bytes <> 0 AS seeks
   FROM command_requests WHERE dev = {dev} AND op = 'read' AND complete_ns > sent_ns
 ), tenths AS (
-  SELECT service_ns, ntile(10) OVER (ORDER BY service_ns) AS tenth FROM reads WHERE jumps
+  SELECT service_ns, ntile(10) OVER (ORDER BY service_ns) AS tenth FROM reads WHERE seeks
 )
 SELECT count(*) AS jumps, avg(service_ns) AS mean_ns,
   avg(CASE WHEN tenth = 1 THEN service_ns END) AS quickest_ns,

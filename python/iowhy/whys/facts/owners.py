@@ -63,7 +63,7 @@ _ADJACENT = """
 SELECT count(*) AS jumps, coalesce(sum(CASE WHEN page = end_page THEN 1 ELSE 0 END), 0) AS adjacent
 FROM (
   SELECT jump_bytes, owner_page AS page,
-    lag(owner_page + bytes // {page_bytes}) OVER (PARTITION BY op ORDER BY sent_ns, sector) AS end_page
+    lag(owner_page + bytes // {page_bytes}) OVER (PARTITION BY op ORDER BY queue_ns, sector) AS end_page
   FROM command_requests
   WHERE owner_dev = {dev} AND owner_ino = {ino} AND owner_page IS NOT NULL
 ) AS r
@@ -77,7 +77,7 @@ class _Adjacent(Struct, frozen=True):
 
 
 def adjacent_share(relations: Relations, owner: Owner) -> float | None:
-    """Of the jumps of its requests, those from what is next to it in the file (0..1): the layout makes those.
+    """Of the jumps of its requests, those from what is next to it in the file (0..1), both as they were queued: the layout makes those.
 
     None where few are known: direct I/O has no place in the file.
     """

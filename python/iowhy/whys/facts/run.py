@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from iowhy.recordings import Manifest
+from iowhy.recordings import Manifest, Recording
 from iowhy.recordings.row_counts import Mismatch
 from iowhy.relations import RecordedFacts
 
@@ -10,7 +10,7 @@ from iowhy.relations import RecordedFacts
 class Run(Struct, frozen=True):
     """`start_ns` and `end_ns` on CLOCK_MONOTONIC; a paste without dates starts at 0.
 
-    `part_of_ns`: how long the recording is, where less of its time is looked at; None where all is.
+    `complete`: no end of it is missing that will not come: one that still grows is complete so far. `part_of_ns`: how long the recording is, where less of its time is looked at; None where all is.
     """
 
     start_ns: int
@@ -47,9 +47,9 @@ class Run(Struct, frozen=True):
         return None if self.elapsed_ns is None else self.elapsed_ns / 1e9
 
 
-def measure(manifest: Manifest, facts: RecordedFacts, who: str) -> Run:
+def measure(recording: Recording, facts: RecordedFacts, who: str) -> Run:
     """From the manifest; the time, when it is not there, from the first and last row."""
-    elapsed_ns = facts.elapsed_ns or None
+    manifest, elapsed_ns = recording.manifest, facts.elapsed_ns or None
     cpu_ns, cpus = manifest.recorder.cpu_ns, manifest.host.cpus
     part_of_ns = _part_of_ns(manifest, facts)
     # The recorder's CPU time is known of the whole alone.
@@ -68,7 +68,7 @@ def measure(manifest: Manifest, facts: RecordedFacts, who: str) -> Run:
         recorder_cpu_share=None
         if cpu_ns is None or not recorded_ns or not cpus
         else cpu_ns / (recorded_ns * cpus),
-        complete=manifest.complete,
+        complete=not recording.cut_off,
         partial=_partial(manifest),
         skipped=sum(one.skipped for one in manifest.inputs),
         figures=sum(one.skipped + one.figures for one in manifest.inputs),

@@ -49,7 +49,7 @@ def space(relations: Relations, filesystems: Filesystems) -> Space:
     refused = None
     if relations.has("syscalls"):
         refused = relations.one(
-            _Refused, f"SELECT count(*) AS calls FROM syscalls WHERE ret IN {NO_SPACE}"
+            _Refused, f"SELECT count(*) AS calls FROM file_operations WHERE ret IN {NO_SPACE}"
         ).calls
     waited_for = of(filesystems, waited_for_most(relations))
     functions = MAKES_ROOM | RESERVES if _nearly_full(waited_for) else MAKES_ROOM

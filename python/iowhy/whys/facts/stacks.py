@@ -101,7 +101,9 @@ def durable_writes(relations: Relations, filesystems: Filesystems) -> bool | Non
     writes mostly do: writeback alone shows nothing.
     """
     told = (
-        relations.rows("SELECT bool_or(durable) FROM syscalls") if relations.has("syscalls") else ()
+        relations.rows("SELECT bool_or(durable) FROM file_operations")
+        if relations.has("syscalls")
+        else ()
     )
     for (durable,) in told:
         if durable is not None:

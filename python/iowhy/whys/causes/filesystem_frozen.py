@@ -1,0 +1,118 @@
+"""A frozen filesystem takes no writes until it is thawed."""
+
+from iowhy.invocation import quoted
+from iowhy.whys import classes, next_command, saving, thresholds
+from iowhy.whys.cause import Cause, Threshold
+from iowhy.whys.chain import chain_of, duration, link, percent, plural
+from iowhy.whys.facts import Facts
+from iowhy.whys.facts.frozen import REASON, Frozen, freezers, frozen
+from iowhy.whys.finding import Candidate, Claim, Link
+from iowhy.whys.remedy import Remedy
+
+LOCKS = frozenset({classes.LOCK})
+
+
+def find(facts: Facts) -> Candidate | None:
+    """Calls that write wait where a freeze holds all writers."""
+    share = dict(facts.budget.heaviest_reasons(LOCKS)).get(REASON, 0.0)
+    if share < thresholds.LISTED:
+        return None
+    found = frozen(facts.relations)
+    if found is None:
+        return None
+    who = freezers(facts.relations)
+    return Candidate(
+        claims=(Claim(LOCKS, reasons=frozenset({REASON})),),
+        chain=_chain(found, share, who),
+        summary=f"waiting for {_where(found)}, which is frozen: it takes no writes until it is thawed",
+        saving=saving.all_of_it("if it is not frozen"),
+        remedies=(_find(who), _thaw(found)),
+        needs=("waits", "stacks"),
+        confidence=0.9,
+    )
+
+
+def _where(found: Frozen) -> str:
+    return "the filesystem" if found.mount is None else f"the filesystem at {found.mount}"
+
+
+def _chain(found: Frozen, share: float, who: list[str]) -> tuple[Link, ...]:
+    """How long, since when and until when, and who."""
+    call = found.call or "page faults"
+    until = (
+        "to the end of the recording"
+        if found.until_ns is None
+        else f"until {duration(found.until_ns)}"
+    )
+    return chain_of(
+        link(
+            f"{percent(share)} of the time is spent waiting in {call} for a frozen filesystem",
+            share,
+            "share",
+            "waits",
+        ),
+        link(
+            f"frozen from {duration(max(0, found.since_ns))} after the start at the latest, {until}: "
+            f"{plural(found.waits, 'wait')} by {plural(found.threads, 'thread')}",
+            found.waits,
+            "waits",
+            "waits",
+        ),
+        link(f"probably by {', '.join(who)}, which ran then", len(who), "processes", "processes")
+        if who
+        else None,
+    )
+
+
+def _find(who: list[str]) -> Remedy:
+    if who:
+        return Remedy(
+            f"Have {who[0]} freeze it for less time, or when nothing writes",
+            risk="a snapshot that is taken without a freeze may need a repair",
+        )
+    return Remedy(
+        "Find who froze it before the recording began: a backup, a snapshot of LVM or of the virtual machine "
+        "(`journalctl -b | grep -iE 'freeze|snapshot'` on it and its host)",
+        looks=True,
+    )
+
+
+def _thaw(found: Frozen) -> Remedy:
+    at = "MOUNT" if found.mount is None else quoted(found.mount)
+    return Remedy(
+        f"Thaw it, as root: `fsfreeze --unfreeze {at}`",
+        risk="the snapshot that it was frozen for may need a repair",
+    )
+
+
+CAUSE = Cause(
+    name="filesystem-frozen",
+    title="A frozen filesystem",
+    meaning=(
+        "A freeze (fsfreeze, a snapshot of LVM or of a virtual machine) holds everybody who writes to a filesystem, "
+        "creates or removes a name on it, until it is thawed. Reads go on."
+    ),
+    measured=(
+        "Uninterruptible waits whose kernel stack shows that a writer may not enter the filesystem (sb_start_write), by "
+        "call; the first and the last of them; processes that freeze filesystems, if they were recorded or did I/O."
+    ),
+    thresholds=(
+        Threshold(
+            "waiting for it", thresholds.LISTED, "share",
+            "a finding must explain as much to be listed",
+        ),
+    ),
+    fooled_by=(
+        "a filesystem that is being remounted read-only holds writers in the same way, for a moment",
+        "who froze it before the recording began, without any I/O since, is not seen",
+    ),
+    remedies=(
+        Remedy("Freeze it for less time, or when nothing writes"),
+        Remedy("Thaw it, as root: `fsfreeze --unfreeze MOUNT`"),
+    ),
+    experiment=None,
+    find=find,
+    unseen_without=("waits",),
+    settled_by=next_command.CALLS,
+    beats=("lock-contended",),
+)  # fmt: skip

@@ -91,6 +91,13 @@ def streams_on_a_disk_that_turns(facts: Facts) -> bool:
     return bool(turns) and jumps is not None and jumps < thresholds.IN_ORDER
 
 
+def one_head(facts: Facts, service_ns: float | None) -> bool:
+    """Whether the device has one head: it says that it turns, or its requests take as long as a seek."""
+    requests = facts.requests
+    turns = requests.rotational and not SAYS_SO_ALWAYS.fullmatch(requests.device or "")
+    return bool(turns) or (service_ns is not None and service_ns >= thresholds.SEEK_NS)
+
+
 def requests_were_recorded(facts: Facts) -> bool:
     """Whether its own requests are known, also that there were none.
 

@@ -277,10 +277,14 @@ def _advice(
     remedies = candidate.remedies or cause.remedies
     if candidate.remedy is not None:
         remedies = (candidate.remedy, *(r for r in remedies if r != candidate.remedy))
-    finished = bool(known) and all(one.finished for one in known)
     of_syncs = bool(claims) and all(one.classes == {classes.SYNC} for one in claims)
+    of_reads = bool(claims) and all(one.classes == {classes.READ} for one in claims)
     of_cpu = bool(claims) and all(one.classes <= {*classes.CPU, classes.RUNNABLE} for one in claims)
-    told = program.remedies(facts, known, cause.name, of_syncs=of_syncs, of_cpu=of_cpu)
+    # Whoever runs somebody else's program can still divide its work.
+    finished = all(one.finished for one in known) if known else facts.somebody_elses and not of_cpu
+    told = program.remedies(
+        facts, known, cause.name, of_syncs=of_syncs, of_reads=of_reads, of_cpu=of_cpu
+    )
     return (
         *(
             _after_first(candidate, one)

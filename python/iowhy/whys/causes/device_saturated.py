@@ -19,6 +19,8 @@ STREAMED_BYTES = 32 * 1024
 ALWAYS = 0.9
 #: Share of seeks up to which requests are in order.
 IN_ORDER = 0.1
+#: Of the pages that it reads, what it wrote past the cache itself from which that is what to change.
+BACK = 0.5
 
 
 MOVE_LESS = Remedy(
@@ -28,6 +30,10 @@ MOVE_LESS = Remedy(
 _FEWER = Remedy(
     "Make fewer requests: larger ones, in order, or from memory",
     risk="work on the program; larger buffers and caches take memory",
+)
+_THROUGH = Remedy(
+    "Write through the page cache (without O_DIRECT) what is read back soon",
+    risk="it takes that much memory from others",
 )
 _SPLIT = Remedy(
     "Split the data over several devices (move some files, or stripe: RAID 0)",
@@ -99,8 +105,22 @@ def _found(facts: Facts) -> Candidate | None:
             facts, classes.STORAGE, requests.bytes, "with large requests in order, or from memory"
         ),
         remedies=_WELL_USED if well_used else (),
-        remedy=None if well_used or not _in_turns(facts) else _TAKE_TURNS,
+        remedy=_THROUGH
+        if facts.cache.written_past_share >= BACK
+        else None
+        if well_used or not _in_turns(facts)
+        else _TAKE_TURNS,
+        by_remedy={_THROUGH: _not_read_back(facts)},
         needs=("block_requests", "waits"),
+    )
+
+
+def _not_read_back(facts: Facts) -> Saving:
+    """What it writes waits for nothing then, and is in memory when it reads it; unless it syncs that."""
+    syncing = facts.budget.elapsed(classes.SYNC) / facts.budget.elapsed(*classes.STORAGE)
+    return Saving(
+        facts.cache.written_past_share * (1 - syncing),
+        "if what it writes is in memory when it reads it, and the disk has it later",
     )
 
 

@@ -31,7 +31,7 @@ _KEEP = Remedy(
     "Keep directories and inodes in memory between runs (`sysctl vm.vfs_cache_pressure=10`), or run `find` over the tree first",
     risk="needs root, and less memory is left for file data",
 )
-_ONCE = (_WALKERS, _KEEP, _IN_ORDER_OF_INODES)
+_EIGHT_AT_ONCE = Saving(1 - 1 / 8, "with eight walkers, which the device serves at once")
 
 
 def find(facts: Facts) -> Candidate | None:
@@ -44,7 +44,7 @@ def find(facts: Facts) -> Candidate | None:
     if read.known and read.requests < REQUESTS_MIN:
         return None
     warmed = evidence.warmed(facts, gone=facts.inputs_gone or _removes(read))
-    seeks = read.mean_service_ns is not None and read.mean_service_ns >= thresholds.SEEK_NS
+    one_head = evidence.one_head(facts, read.mean_service_ns)
     return Candidate(
         claims=(
             Claim(frozenset({classes.READ}), calls=NAME_CALLS, reasons=REASONS),
@@ -63,18 +63,26 @@ def find(facts: Facts) -> Candidate | None:
         ),
         summary="reading directories and inodes that were not in memory yet"
         + (f" ({plural(read.requests, 'request')})" if read.requests else ""),
-        saving=saving.all_but_moving(facts, (classes.READ,), read.bytes, "if read in disk order")
-        if seeks
-        else saving.all_of_it("with as many walkers at once as the device can serve"),
-        by_order=None if seeks else Saving(0.0, "seeks take no time on this device"),
-        # On a disk the seek to each of them takes the time: fewer seeks come before more at a time.
-        remedy=_IN_ORDER_OF_INODES if seeks else None,
-        remedies=(*_ONCE, *warmed),
-        by_remedy=dict.fromkeys(warmed, saving.all_of_it("if they are in memory")),
+        saving=saving.in_disk_order(facts, read.bytes) if one_head else _EIGHT_AT_ONCE,
+        by_order=None if one_head else Saving(0.0, "seeks take no time on this device"),
+        # A head goes from place to place whoever asks: a shorter way comes first, and more walkers only fill its pauses.
+        remedies=(_IN_ORDER_OF_INODES, _KEEP, *warmed, _WALKERS)
+        if one_head
+        else (_WALKERS, _KEEP, *warmed),
+        by_remedy={
+            **dict.fromkeys((_KEEP, *warmed), saving.all_of_it("if they are in memory")),
+            **({_WALKERS: _pauses(facts)} if one_head else {}),
+        },
         confidence=0.85 if read.known else 0.6,
         lowered_by=() if read.known else ("how much was read for it is not recorded",),
         needs=("waits", "block_requests"),
     )
+
+
+def _pauses(facts: Facts) -> Saving:
+    """What more walkers save on a device that serves one request at a time."""
+    busy = evidence.busy_while_waiting(facts)
+    return Saving(0.0 if busy is None else 1 - busy, "only in the device's pauses: it has one head")
 
 
 def _removes(read: Metadata) -> bool:
@@ -172,7 +180,7 @@ CAUSE = Cause(
         "have other reasons",
         "a tree too large for memory: a second walk is as cold as the first",
     ),
-    remedies=(*_ONCE, evidence.RUN_AGAIN),
+    remedies=(_IN_ORDER_OF_INODES, _KEEP, evidence.RUN_AGAIN, _WALKERS),
     experiment="cache-warm",
     proof_cache="cold-machine",
     find=find,

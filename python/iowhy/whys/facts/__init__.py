@@ -23,8 +23,10 @@ from iowhy.whys.facts import (
     failed,
     filesystems,
     in_order,
+    installed,
     io_limits,
     journal,
+    kernel_work,
     layers,
     layout,
     machine,
@@ -156,6 +158,11 @@ class Facts:
         return used_files.inputs_gone(self.relations, reading or 0)
 
     @cached_property
+    def somebody_elses(self) -> bool:
+        """Whether what was typed is one program that came with the system."""
+        return installed.somebody_elses(self.manifest.command, self.relations)
+
+    @cached_property
     def evictors(self) -> tuple[evictors.Evictor, ...]:
         """Who took pages of its files out of the cache, the largest part first; empty: nobody, or not known."""
         return evictors.evictors(self.relations, self.machine)
@@ -186,6 +193,11 @@ class Facts:
     def filesystems(self) -> filesystems.Filesystems:
         """The filesystems of the command's files."""
         return filesystems.filesystems(self.relations)
+
+    @cached_property
+    def kernel_work(self) -> dict[str, float]:
+        """Of its CPU time in the kernel, what filesystems compute there, by what that is."""
+        return kernel_work.of_threads(self.relations)
 
     @cached_property
     def layers(self) -> layers.Layers | None:

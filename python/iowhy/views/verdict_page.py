@@ -101,6 +101,7 @@ def _draw(overview: Overview, out: "Console", facts: int, fixes: int, kept: bool
     _headline(out, found, first)
     for sentence in went_wrong(overview):
         paragraph(out, sentence, "yellow")
+    _doubt(out, found)
     if first is not None and not found.too_short:
         verdict_tables.show_machine(out, overview.suffering)
         if not first.healthy:
@@ -128,6 +129,16 @@ def _headline(out: "Console", found: Verdict, first: Finding | None) -> None:
     out.print(last, soft_wrap=True)
     if label and room < 2:
         out.print(Text(label.rjust(width), "dim"), soft_wrap=True)
+
+
+def _doubt(out: "Console", found: Verdict) -> None:
+    """What could be it where no cause explains most of the time, and what would tell."""
+    if found.doubt is None:
+        return
+    out.print()
+    for number, one in enumerate(found.doubt.suspects):
+        labelled(out, "or" if number else "Could be", f"{one.sentence}.")
+    labelled(out, "Tell by", f"{found.doubt.would_tell}.")
 
 
 def _fixes(out: "Console", found: Verdict, first: Finding, most: int) -> None:

@@ -8,6 +8,7 @@ from iowhy.whys.facts import MOSTLY, Facts, started
 from iowhy.whys.facts.layout import File
 from iowhy.whys.facts.owners import Owner, adjacent_share
 from iowhy.whys.facts.stacks import Through
+from iowhy.whys.facts.threads import busiest
 from iowhy.whys.finding import Claim
 from iowhy.whys.remedy import Remedy
 from iowhy.whys.settle import matches
@@ -259,6 +260,18 @@ def delayed(facts: Facts) -> float:
         for piece in facts.budget.pieces
         if piece.cls == classes.RUNNABLE and piece.mode == DELAYED
     )
+
+
+def one_program(facts: Facts) -> str | None:
+    """Of a whole machine, the program that uses half of the CPUs in use, with what else there is of it; "" of what is one program,
+    None where no program does: then the machine's threads have nothing in common that could be done otherwise."""
+    if facts.run.mode != "machine" or facts.run.pasted:
+        return ""
+    used, programs = facts.threads.cores_used, busiest(facts.relations)
+    if not used or not programs or 2 * programs[0].cores < used:
+        return None
+    first = programs[0]
+    return first.name if first.processes == 1 else f"{first.name} ({first.processes} processes)"
 
 
 #: Calls that take a client's connection (accept(2)).

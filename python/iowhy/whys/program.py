@@ -260,8 +260,10 @@ def _shared(facts: Facts, remedy: Setting) -> bool:
 
 def _own(facts: Facts, program: Program) -> Own:
     """What of the recording is the program's."""
+    if not program.tgids:
+        return Own(files=program.own, beside=program.beside)
     alone = (facts.threads.processes or 0) <= len(program.tgids)
-    return Own(frozenset() if alone else program.tgids, program.own, program.beside)
+    return Own() if alone else Own(program.tgids)
 
 
 def _part(facts: Facts, remedy: Setting, own: Own, *, of_syncs: bool, of_reads: bool) -> float:

@@ -142,8 +142,7 @@ def all_but_moving(facts: Facts, waits: Iterable[str], moved_bytes: float, how: 
 def in_disk_order(facts: Facts, moved_bytes: float) -> Saving:
     """What reading in disk order saves: each place still takes a request and a short seek, as long as the quickest of this run."""
     found = ways(facts.relations, facts.requests)
-    if found is None or 2 * found.quickest_ns > found.mean_ns:
-        # All ways are as long: the short ones are none of this run's.
+    if found is None:
         return all_but_moving(facts, (classes.READ,), moved_bytes, "if it is read in disk order")
     return Saving(
         found.part,

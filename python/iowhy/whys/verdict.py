@@ -21,6 +21,7 @@ from iowhy.whys.program import Program
 from iowhy.whys.remedy import Fix, Remedy
 from iowhy.whys.settle import settle_with_rest
 from iowhy.whys.shared_remedies import together
+from iowhy.whys.suspects import Doubt, doubt
 from iowhy.whys.thresholds import LEADS, LISTED
 from iowhy.whys.typed import Commands, commands
 
@@ -47,6 +48,8 @@ class Verdict(Struct, frozen=True):
     failures: tuple[str, ...] = ()
     #: It is mostly start and end: no cause was looked for.
     too_short: bool = False
+    #: Where no cause explains most of the time: what could be it, and what would tell.
+    doubt: Doubt | None = None
     #: Tables that hold other rows than the manifest counts.
     mismatches: tuple[Mismatch, ...] = ()
 
@@ -109,11 +112,13 @@ def verdict_of(facts: Facts) -> Verdict:
         ),
         *findings,
     ]
+    unclaimed = answer.most_unclaimed(budget, left)
+    undecided = answer.undecided_class(facts, tuple(findings), unclaimed)
     unknowns = list(budget.unknowns)
     if not facts.run.pasted:
         unknowns += _missing(facts.run.missing)
     return Verdict(
-        headline=answer.headline(facts, made, tuple(findings), answer.most_unclaimed(budget, left)),
+        headline=answer.headline(facts, made, tuple(findings), unclaimed),
         findings=tuple(findings),
         budget=budget,
         unknowns=tuple(made.filled(one) for one in unknowns),
@@ -130,6 +135,7 @@ def verdict_of(facts: Facts) -> Verdict:
         signal=facts.manifest.command.signal,
         failures=failures(facts),
         too_short=answer.too_short(facts),
+        doubt=None if undecided is None else doubt(facts, made, tuple(findings), undecided),
         mismatches=facts.run.mismatches,
     )
 
@@ -232,6 +238,7 @@ def _finding(
         share_of=_share_of(facts, candidate),
         classes=tuple(sorted({name for claim in claims for name in claim.classes})),
         never_ends=candidate.never_ends,
+        who=candidate.who,
     )
 
 

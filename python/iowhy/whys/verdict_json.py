@@ -47,6 +47,19 @@ def as_json(verdict: Verdict) -> dict[str, object]:
             }
             for finding in verdict.findings
         ],
+        "doubt": None
+        if verdict.doubt is None
+        else {
+            "suspects": [
+                {
+                    "could_be": one.could_be,
+                    "speaks_for": one.speaks_for or None,
+                    "against": one.against or None,
+                }
+                for one in verdict.doubt.suspects
+            ],
+            "would_tell": verdict.doubt.would_tell,
+        },
         "budget": [
             {
                 "class": line.cls,

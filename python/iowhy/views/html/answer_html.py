@@ -24,9 +24,26 @@ def answer_section(overview: Overview, wrong: Sequence[str], say: Say) -> Markup
         "header",
         element("h1", with_commands(say(found.headline)), id="answer", tabindex=-1),
         *(element("p", say(one), class_="warning") for one in wrong),
+        _doubt(found, say),
         _fixes(found, first, say) if leads and first is not None else "",
         _picture(found, first) if leads and first is not None else "",
     )
+
+
+def _doubt(found: Verdict, say: Say) -> Markup:
+    """What could be it where no cause explains most of the time, and what would tell."""
+    if found.doubt is None:
+        return Markup("")
+    suspects = (
+        element(
+            "div", element("dt", "or" if number else "Could be"), element("dd", say(one.sentence))
+        )
+        for number, one in enumerate(found.doubt.suspects)
+    )
+    tells = element(
+        "div", element("dt", "Tell by"), element("dd", with_commands(say(found.doubt.would_tell)))
+    )
+    return element("dl", *suspects, tells, class_="fixes")
 
 
 def _fixes(found: Verdict, first: Finding, say: Say) -> Markup:

@@ -22,7 +22,8 @@ def find(facts: Facts) -> Candidate | None:
     """CPU time in intervals in which CPUs are left over."""
     budget, machine = facts.budget, facts.machine
     share = budget.modes(*MODES)
-    if share < GAIN:
+    program = evidence.one_program(facts)
+    if share < GAIN or program is None:
         return None
     parallel = budget.modes("parallel") > budget.modes("serial")
     left_over = _left_over(facts)
@@ -47,6 +48,7 @@ def find(facts: Facts) -> Candidate | None:
         ),
         chain=_chain(facts, share, computing_syncs),
         summary=_summary(facts, parallel, bound),
+        who=program,
         saving=_saving(facts, none_left or no_memory, bool(computing_syncs)),
         by_less=None if computing_syncs else saving.half("work"),
         by_remedy={

@@ -37,10 +37,15 @@ def find(facts: Facts) -> Candidate | None:
     waiting = 0.0 if workers is None else workers.part * workers.waiting
     if own + waiting < SHARE:
         return None
-    reads = facts.budget.elapsed(classes.READ) >= facts.budget.elapsed(classes.WRITE, classes.SYNC)
     if kind is not None and own >= waiting:
         does = kind
-        layer = work.layer(facts.relations, facts.filesystems, facts.requests.dev, reads=reads)
+        layer = work.layer(
+            facts.relations,
+            facts.filesystems,
+            facts.requests.dev,
+            reads=does == "decompressing",
+            in_calls=True,
+        )
         if layer is not None and layer.does != does:
             layer = None
     elif workers is not None:

@@ -12,6 +12,8 @@ from iowhy.whys.remedy import Remedy
 REQUESTS_MIN = 32
 # Removing a tree also looks at each name and lists each directory.
 REMOVED = 1 / 3
+# Below it all ways are of one length.
+ALIKE = 0.1
 # The waits that count: the filesystem reads its own blocks, in calls that only touch names.
 REASONS = frozenset({"metadata_read"})
 # A block is locked while it is read.
@@ -63,7 +65,7 @@ def find(facts: Facts) -> Candidate | None:
         ),
         summary="reading directories and inodes that were not in memory yet"
         + (f" ({plural(read.requests, 'request')})" if read.requests else ""),
-        saving=saving.in_disk_order(facts, read.bytes) if one_head else _EIGHT_AT_ONCE,
+        saving=_in_order(facts, read) if one_head else _EIGHT_AT_ONCE,
         by_order=None if one_head else Saving(0.0, "seeks take no time on this device"),
         # A head goes from place to place whoever asks: a shorter way comes first, and more walkers only fill its pauses.
         remedies=(_IN_ORDER_OF_INODES, _KEEP, *warmed, _WALKERS)
@@ -77,6 +79,14 @@ def find(facts: Facts) -> Candidate | None:
         lowered_by=() if read.known else ("how much was read for it is not recorded",),
         needs=("waits", "block_requests"),
     )
+
+
+def _in_order(facts: Facts, read: Metadata) -> Saving:
+    """What the order of inodes saves; where all ways are as long, the short ones are none of this run's."""
+    found = saving.in_disk_order(facts, read.bytes)
+    if found.part >= ALIKE:
+        return found
+    return saving.all_but_moving(facts, (classes.READ,), read.bytes, "if read in disk order")
 
 
 def _pauses(facts: Facts) -> Saving:

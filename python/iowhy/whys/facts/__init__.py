@@ -35,6 +35,7 @@ from iowhy.whys.facts import (
     missing,
     requests,
     run,
+    sleeps,
     space,
     stacks,
     subject,
@@ -115,6 +116,26 @@ class Facts:
         timed = self.run.pasted or self.relations.has("thread_time")
         by_write = timed and _synchronous_writes(self.budget)
         return calls.measure(self.relations, by_write)
+
+    @cached_property
+    def sleeper(self) -> sleeps.Sleep | None:
+        """The call in which the thread sleeps that sets the pace; None where that is not known."""
+        return sleeps.sleeper(self.relations)
+
+    @cached_property
+    def waits_for_work(self) -> str | None:
+        """What from outside a server or watcher idles for, in words; None: its sleep is a wait of its own work."""
+        if self.run.pasted or self.budget.basis != "threads":
+            return None
+        found = sleeps.waits_for_work(self.relations, self.run.mode)
+        call = None if self.sleeper is None else self.sleeper.call
+        own = call in sleeps.TIMERS or call in sleeps.CHILDREN or call in sleeps.LOCKS
+        return None if own else found
+
+    @property
+    def worked_share(self) -> float:
+        """Of the time, the share in which there was work: all but what a server idles for want of any."""
+        return 1.0 if self.waits_for_work is None else 1.0 - self.budget.elapsed(classes.IDLE)
 
     @cached_property
     def requests(self) -> requests.Requests:

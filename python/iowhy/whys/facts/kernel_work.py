@@ -107,10 +107,16 @@ _COMPRESS = re.compile(r"(?:^|,)compress(-force)?=([a-z]+(?::-?\d+)?)")
 
 
 def layer(
-    relations: Relations, found: filesystems.Filesystems, device: int | None, *, reads: bool
+    relations: Relations,
+    found: filesystems.Filesystems,
+    device: int | None,
+    *,
+    reads: bool,
+    in_calls: bool = False,
 ) -> Layer | None:
-    """What computes on the way of what is waited for: of reads, or of writes; None where nothing is known to."""
-    most = filesystems.of(found, filesystems.waited_for_most(relations))
+    """What computes on the way of what is waited for, or of what it does in calls: of reads, or of writes; None where nothing is known to."""
+    dev = (filesystems.called_most if in_calls else filesystems.waited_for_most)(relations)
+    most = filesystems.of(found, dev)
     if most is not None and most.kind in ("squashfs", "erofs", "cramfs"):
         return Layer(most.kind, most.mount, "decompressing")
     if most is not None and most.kind == "btrfs":

@@ -75,8 +75,8 @@ def _of_storage(facts: Facts) -> list[Suspect]:
     busy = evidence.busy_while_waiting(facts)
     if busy is None:
         return [
-            Suspect(name, against="no request of it was seen there"),
-            Suspect(_OTHERS.format(name)),
+            Suspect(_OTHERS.format(name), speaks_for="it has no request there"),
+            Suspect(name, against="it has no request there"),
         ]
     at_work, idle = (
         f"{name} is busy in {percent(busy)} of the waiting",

@@ -17,8 +17,7 @@ STOLEN = 0.02
 def find(facts: Facts) -> Candidate | None:
     """Time in which threads were ready and waited, in intervals in which a good part of the CPUs idled."""
     share = evidence.delayed(facts)
-    program = evidence.one_program(facts)
-    if share < thresholds.LISTED or program is None:
+    if share < thresholds.LISTED:
         return None
     full = _full_cpu(facts)
     steal = facts.machine.steal or 0.0
@@ -28,7 +27,7 @@ def find(facts: Facts) -> Candidate | None:
         summary="waiting for the one busy CPU that its threads share, while others idle"
         if full
         else "waiting for a CPU although other CPUs idle",
-        who=program,
+        who=evidence.one_program(facts) or "",
         saving=saving.all_of_it("if each thread gets a CPU at once"),
         # A guest sees only in part what its hypervisor does.
         confidence=0.8 if full else 0.7,

@@ -19,11 +19,11 @@ def writer(count: int, service: int) -> Story:
     return story.requests(count, op="write", service=service) if count else story
 
 
-def test_two_suspects_and_what_would_tell(judged: Judge) -> None:
+def test_two_suspects_and_what_decided_by(judged: Judge) -> None:
     verdict = judged(writer(0, 0))
     assert "No single cause" in verdict.headline
     assert verdict.doubt is not None and len(verdict.doubt.suspects) == 2
-    assert "run -a" in verdict.doubt.would_tell
+    assert "run -a" in verdict.doubt.decided_by
     assert all(one.speaks_for or one.against for one in verdict.doubt.suspects)
 
 

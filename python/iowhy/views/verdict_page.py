@@ -132,13 +132,13 @@ def _headline(out: "Console", found: Verdict, first: Finding | None) -> None:
 
 
 def _doubt(out: "Console", found: Verdict) -> None:
-    """What could be it where no cause explains most of the time, and what would tell."""
+    """The suspects if no cause explains most of the time, and the command that would decide."""
     if found.doubt is None:
         return
     out.print()
     for number, one in enumerate(found.doubt.suspects):
         labelled(out, "or" if number else "Could be", f"{one.sentence}.")
-    labelled(out, "Tell by", f"{found.doubt.would_tell}.")
+    labelled(out, "Find out", f"{found.doubt.decided_by}.")
 
 
 def _fixes(out: "Console", found: Verdict, first: Finding, most: int) -> None:

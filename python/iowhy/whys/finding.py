@@ -78,9 +78,9 @@ class Candidate(Struct, frozen=True):
     `needs` are the sensors whose absence weakens it. `remedy` comes before the cause's own remedies;
     `remedies` replace them, where these would not help. `behind` names causes whose remedy
     must come first: where one of them can lead, this finding is shown behind it. `first` is what must be done before
-    what a program can be told helps, unless that leaves work out: the start of a sentence which that ends. `never_ends`: it
-    comes before all others whatever its share is, as what waits for it waits for ever. `who`: the program that it is about, where that is
-    not what was recorded.
+    what a program can be set to helps, unless that leaves work out: the start of a sentence which that ends. `never_ends`: it
+    comes before all others whatever its share is, as what waits for it waits forever. `who`: the program that it is about, if that is
+    other than what was recorded.
     """
 
     claims: tuple[Claim, ...]

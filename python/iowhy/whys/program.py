@@ -9,10 +9,10 @@ documentation says so:
     clients = ["libpq.so", "*/pg/lib/client.js"]  # optional: libraries, or patterns of files, of those who ask its server to do the work
     server = ["postgres"]               # optional: the names that that server's process may have
     finished = true                     # optional: who runs it does not program it: what only its authors can do is left out
-    once = true                         # optional: what it has done is done: a second run is no remedy, and no trial
+    once = true                         # optional: what it has done is done: a second run neither helps nor proves anything
     own = ["*-wal"]                     # optional: patterns of the files that it syncs and reads itself, where a library does the work
-    beside = ["-wal"]                   # optional: ends of names: the file that has one with such an end beside it is its own, too
-    typed_as = ["npm"]                  # optional: what is typed to start it, beside the names of its executables
+    next_to = ["-wal"]                  # optional: ends of names: a file is its own, too, if there is one with such an end next to it
+    typed_as = ["npm"]                  # optional: what is typed to start it, next to the names of its executables
 
     [[known_by]]                        # one of these, with all that it names
     executable = "sqlite3"              # its file was opened, and a process of that name did a part of the work
@@ -49,9 +49,9 @@ documentation says so:
     risk = "…"                          # what it costs; "none"
     link = "https://…"
 
-A remedy is about what the program itself syncs: its processes, where it is known by its executable, or else its own files. A remedy
+A remedy is about what the program itself syncs: its processes, if it is known by its executable, or else its own files. A remedy
 that ends only some of the syncs, or of the reads, gains no more than their share of the time in syncs, or of the time of
-requests that read files, and where that is next to nothing it is not offered. One that changes only an order gains what the cause says of that (by_order of a candidate), one that leaves
+requests that read files, and if that is next to nothing it is not offered. One that changes only an order gains what the cause says of that (by_order of a candidate), one that leaves
 work out likewise (by_less).
 """
 
@@ -138,7 +138,7 @@ class Program(Struct, frozen=True):
     typed_as: tuple[str, ...] = ()
     once: bool = False
     own: tuple[str, ...] = ()
-    beside: tuple[str, ...] = ()
+    next_to: tuple[str, ...] = ()
     #: Its processes in a recording; empty where it is not known by its executable there.
     tgids: frozenset[int] = frozenset()
 
@@ -261,7 +261,7 @@ def _shared(facts: Facts, remedy: Setting) -> bool:
 def _own(facts: Facts, program: Program) -> Own:
     """What of the recording is the program's."""
     if not program.tgids:
-        return Own(files=program.own, beside=program.beside)
+        return Own(files=program.own, next_to=program.next_to)
     alone = (facts.threads.processes or 0) <= len(program.tgids)
     return Own() if alone else Own(program.tgids)
 

@@ -1,4 +1,4 @@
-"""Where no cause explains most of the time: what could be it, what speaks for and against each, and what would tell."""
+"""If no cause explains most of the time: suspects, what speaks for and against each, and the command that would decide."""
 
 from msgspec import Struct
 
@@ -17,7 +17,7 @@ _OTHERS = "what is between the calls and {}: a limit, a lock, the kernel's own t
 
 
 class Suspect(Struct, frozen=True):
-    """What could be it, with what speaks for and what against it; "" where that is nothing."""
+    """One candidate, with what speaks for and what against it; "" for nothing."""
 
     could_be: str
     speaks_for: str = ""
@@ -32,10 +32,10 @@ class Suspect(Struct, frozen=True):
 
 
 class Doubt(Struct, frozen=True):
-    """Suspects, the best first, and the command that would tell them apart."""
+    """Suspects, the best first, and the command that would distinguish them."""
 
     suspects: tuple[Suspect, ...]
-    would_tell: str
+    decided_by: str
 
 
 def doubt(facts: Facts, made: Commands, findings: tuple[Finding, ...], cls: str) -> Doubt | None:
@@ -88,11 +88,11 @@ def _of_storage(facts: Facts) -> list[Suspect]:
 
 
 def _of_lock(facts: Facts) -> list[Suspect]:
-    """A thread of its own, or a holder that is not in the recording."""
+    """One of its threads, or a holder that is not in the recording."""
     reasons = frozenset(r for r, _ in facts.budget.heaviest_reasons(frozenset({classes.LOCK})))
     held = held_share(facts.relations, reasons) or 0.0
     own = Suspect(
-        "a thread of its own that holds the lock",
+        "one of its threads, which holds the lock",
         f"one may hold it in {percent(held)} of the waiting",
     )
     outside = Suspect(

@@ -48,7 +48,7 @@ class Verdict(Struct, frozen=True):
     failures: tuple[str, ...] = ()
     #: It is mostly start and end: no cause was looked for.
     too_short: bool = False
-    #: Where no cause explains most of the time: what could be it, and what would tell.
+    #: Suspects, and the command that would decide, if no cause explains most of the time.
     doubt: Doubt | None = None
     #: Tables that hold other rows than the manifest counts.
     mismatches: tuple[Mismatch, ...] = ()

@@ -31,7 +31,7 @@ def answer_section(overview: Overview, wrong: Sequence[str], say: Say) -> Markup
 
 
 def _doubt(found: Verdict, say: Say) -> Markup:
-    """What could be it where no cause explains most of the time, and what would tell."""
+    """The suspects if no cause explains most of the time, and the command that would decide."""
     if found.doubt is None:
         return Markup("")
     suspects = (
@@ -40,10 +40,10 @@ def _doubt(found: Verdict, say: Say) -> Markup:
         )
         for number, one in enumerate(found.doubt.suspects)
     )
-    tells = element(
-        "div", element("dt", "Tell by"), element("dd", with_commands(say(found.doubt.would_tell)))
+    decides = element(
+        "div", element("dt", "Find out"), element("dd", with_commands(say(found.doubt.decided_by)))
     )
-    return element("dl", *suspects, tells, class_="fixes")
+    return element("dl", *suspects, decides, class_="fixes")
 
 
 def _fixes(found: Verdict, first: Finding, say: Say) -> Markup:

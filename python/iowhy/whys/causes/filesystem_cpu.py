@@ -198,7 +198,7 @@ _BY_WORK = {
 
 
 def _remedies(does: str, layer: work.Layer | None) -> tuple[Remedy, ...]:
-    """What the filesystem can be told, or the layer below it."""
+    """What the filesystem can be set to, or the layer below it."""
     if layer is None:
         return (*_BY_WORK[does], _LOOK)
     if layer.kind == "btrfs":

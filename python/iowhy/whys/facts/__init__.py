@@ -119,7 +119,7 @@ class Facts:
 
     @cached_property
     def sleeper(self) -> sleeps.Sleep | None:
-        """The call in which the thread sleeps that sets the pace; None where that is not known."""
+        """The call in which the thread sleeps that sets the pace; None if not known."""
         return sleeps.sleeper(self.relations)
 
     @cached_property

@@ -16,7 +16,7 @@ class Cache(Struct, frozen=True):
 
     A page costs what reading its file costs: `reread_cost` and `wasted_cost` are the parts of the time of all requests that
     read files in which pages came that had been there before, and pages that were read ahead and never used, of files whose look-ups are seen: none of it, where no
-    page came, as of direct I/O. None where it is not known of which files the pages are. `costliest_*` is the file whose reads take most of the time of all requests that read
+    page came, as of direct I/O. None if not known of which files the pages are. `costliest_*` is the file whose reads take most of the time of all requests that read
     data, and its part of that. `whole_share`: of the pages that were read, those of files that readahead's window holds whole.
     `written_past_share`: of them, those of files that the command itself wrote past the cache (O_DIRECT) in this recording.
     """

@@ -70,7 +70,7 @@ class _Name(Struct, frozen=True):
 def daemon(
     relations: Relations, tgid: int | None, machine: Machine, threads: Threads
 ) -> Daemon | None:
-    """What a process did; None where it is not known which one it is, or threads were not timed."""
+    """What a process did; None if it is not known which one it is, or threads were not timed."""
     if tgid is None or not relations.has("thread_time"):
         return None
     own = relations.one(_Own, _OWN.format(tgid=tgid))

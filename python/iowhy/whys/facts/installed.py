@@ -14,7 +14,7 @@ _SYSTEM = r"/(usr/(local/)?)?(s?bin|lib(64|exec)?|share|games)/.*|/(opt|snap|nix
 
 
 def somebody_elses(command: Command, relations: Relations) -> bool:
-    """Whether it is one program that came with the system; False where that is not known, and of scripts of one's own."""
+    """Whether it is one program that came with the system; False if that is not known, and of scripts of one's own."""
     if command.mode != "run":
         return False
     typed = single_program(command.argv)

@@ -76,7 +76,7 @@ def cores_of_workers(
     relations: Relations, cpus: int | None, system: float | None, user: float | None
 ) -> float | None:
     """How many CPUs the kernel's own threads use, at least: what the machine computes in the kernel (a share of its CPUs) without
-    the command's part, and without as much as other programs compute themselves. None where that is not known."""
+    the command's part, and without as much as other programs compute themselves. None if that is not known."""
     elapsed_ns = relations.facts.elapsed_ns
     if cpus is None or system is None or user is None or not elapsed_ns:
         return None
@@ -95,7 +95,7 @@ def cores_of_workers(
 
 
 class Layer(Struct, frozen=True):
-    """What computes: a filesystem, or a device below it; `how`: its algorithm or level, where that is known."""
+    """What computes: a filesystem, or a device below it; `how`: its algorithm or level, if known."""
 
     kind: str
     name: str

@@ -161,7 +161,7 @@ def _peers(relations: Relations) -> frozenset[int]:
 
 
 def waits_for_work(relations: Relations, mode: str) -> str | None:
-    """What from outside it waits for while it idles, in words: clients of a server, changes of files; None: it has work of its own.
+    """What from outside it waits for while it idles, in words: clients of a server, changes of files; None: it has work to do.
 
     A server is who takes connections, and what ran already before it was recorded; not if it connects to others itself, which may be what
     it waits for.

@@ -14,12 +14,12 @@ ONE_OF_THEM = 0.02
 class Own(Struct, frozen=True):
     """What is a program's own: the work of its processes (empty: of any), and files of these patterns (GLOB; empty: any).
 
-    `beside` are ends of names: a file that has one with such an end beside it is the program's, as a database is beside its journal.
+    `next_to` are ends of names: a file is the program's if there is one with such an end next to it, as a journal next to its database.
     """
 
     tgids: frozenset[int] = frozenset()
     files: tuple[str, ...] = ()
-    beside: tuple[str, ...] = ()
+    next_to: tuple[str, ...] = ()
 
     def condition(self, row: str, file: str) -> str:
         """SQL: whether a row (with `tid`) and its file, which may be none, are its own. A file of no known path may be."""
@@ -38,7 +38,7 @@ class Own(Struct, frozen=True):
         either += [
             f"{file}.path IN (SELECT left(path, length(path) - {len(end)}) FROM named_files "
             f"WHERE suffix(path, {text_literal(end)}))"
-            for end in self.beside
+            for end in self.next_to
         ]
         return " OR ".join(either)
 

@@ -61,7 +61,7 @@ def find(facts: Facts) -> Candidate | None:
         confidence=0.9 if own >= waiting else 0.75,
         lowered_by=()
         if own >= waiting
-        else ("the kernel's threads have the machine's kernel time that no program's can be",),
+        else ("what the kernel's threads compute is estimated from the machine's CPU time",),
         needs=("thread_time", "user_stacks") if own >= waiting else ("thread_time", "cpu_samples"),
     )
 
@@ -86,7 +86,7 @@ def _workers(facts: Facts) -> _Workers | None:
     cores = work.cores_of_workers(facts.relations, machine.cpus, machine.system, machine.user)
     if layer is None or cores is None or busy >= BUSY or cores < WORKERS * waiting:
         return None
-    return _Workers(cores, waiting, busy, min(1.0, cores / waiting) * (1 - busy), layer)
+    return _Workers(cores, waiting, busy, 1 - busy, layer)
 
 
 def _claims(facts: Facts, own: float, workers: _Workers | None) -> tuple[Claim, ...]:
@@ -123,7 +123,7 @@ def _chain(facts: Facts, does: str, own: float, workers: _Workers | None) -> tup
                     "budget",
                 ),
                 link(
-                    f"the kernel's own threads use {workers.cores:.2f} CPUs, at least",
+                    f"the kernel's own threads use {workers.cores:.2f} CPUs, about",
                     workers.cores,
                     "CPUs",
                     "system",

@@ -67,6 +67,10 @@ def _kind_sql() -> str:
     return f"CASE WHEN {has(_NOT_FILES)} THEN NULL {kinds} END"
 
 
+#: What programs spend in the kernel, of what they compute themselves: compilers a tenth, those that start others a half.
+IN_KERNEL = 0.25
+
+
 class _Cores(Struct, frozen=True):
     kernel_ns: int | None
     user_ns: int | None
@@ -75,8 +79,8 @@ class _Cores(Struct, frozen=True):
 def cores_of_workers(
     relations: Relations, cpus: int | None, system: float | None, user: float | None
 ) -> float | None:
-    """How many CPUs the kernel's own threads use, at least: what the machine computes in the kernel (a share of its CPUs) without
-    the command's part, and without as much as other programs compute themselves. None if that is not known."""
+    """How many CPUs the kernel's own threads use, about: what the machine computes in the kernel (a share of its CPUs) without
+    the command's part, and without what other programs spend there (`IN_KERNEL`). None if that is not known."""
     elapsed_ns = relations.facts.elapsed_ns
     if cpus is None or system is None or user is None or not elapsed_ns:
         return None
@@ -91,7 +95,7 @@ def cores_of_workers(
         return None
     kernel = max(0.0, system * cpus - own.kernel_ns / elapsed_ns)
     programs = max(0.0, user * cpus - (own.user_ns or 0) / elapsed_ns)
-    return max(0.0, kernel - programs)
+    return max(0.0, kernel - IN_KERNEL * programs)
 
 
 class Layer(Struct, frozen=True):

@@ -40,9 +40,11 @@ def test_the_page_is_current() -> None:
 
 def test_its_setting_comes_before_the_general_remedy(judged: Judge) -> None:
     story = Story(4.0)
-    story.caller("fsync", 200, blocked=15 * MS, reason="device_flush", bytes_=None)
+    story.caller("fsync", 200, blocked=15 * MS, reason="device_flush", bytes_=None, ino=[202, 203])
     story.requests(200, op="write", bytes_=4 * KIB).flushes(200, 4 * MS)
-    story.file(201, "/usr/lib/libsqlite3.so.0.8.6").file(202, "/srv/x.db-journal")
+    story.file(201, "/usr/lib/libsqlite3.so.0.8.6").file(202, "/srv/x.db-journal").file(
+        203, "/srv/x.db"
+    )
     verdict = judged(story)
     remedies = leads(verdict, "sync-storm", 0.7).remedies
     assert "BEGIN" in remedies[0] and "risk: " in remedies[0]

@@ -135,6 +135,7 @@ def _draw(
     _headline(out, found, first)
     for sentence in went_wrong(overview):
         paragraph(out, sentence, "yellow")
+    _doubt(out, found)
     if first is not None and not found.too_short:
         if not first.healthy:
             _fixes(out, found, first, fixes, conditions)
@@ -162,6 +163,16 @@ def _headline(out: "Console", found: Verdict, first: Finding | None) -> None:
     out.print(last, soft_wrap=True)
     if label and room < 2:
         out.print(Text(label.rjust(width), "dim"), soft_wrap=True)
+
+
+def _doubt(out: "Console", found: Verdict) -> None:
+    """The suspects if no cause explains most of the time, and the command that would decide."""
+    if found.doubt is None:
+        return
+    out.print()
+    for number, one in enumerate(found.doubt.suspects):
+        labelled(out, "or" if number else "Could be", f"{one.sentence}.")
+    labelled(out, "Find out", f"{found.doubt.decided_by}.")
 
 
 def _fixes(out: "Console", found: Verdict, first: Finding, most: int, conditions: bool) -> None:

@@ -96,14 +96,28 @@ def _said(
         )
     if not budget.known or (findings and findings[0].never_ends):
         return _lead(facts, findings[0])
-    largest = max((cls for cls in classes.ALL if cls != classes.RECORDER), key=budget.elapsed)
+    undecided = undecided_class(facts, findings, unclaimed)
+    return (
+        _lead(facts, findings[0])
+        if undecided is None
+        else _no_single_cause(facts, undecided, findings)
+    )
+
+
+def undecided_class(
+    facts: Facts, findings: tuple[Finding, ...], unclaimed: tuple[str, float]
+) -> str | None:
+    """The class of time that is most of it and has no cause; None where a finding explains enough."""
+    budget = facts.budget
+    first = findings[0] if findings else None
+    settled = first is not None and (first.healthy or first.never_ends)
+    if too_short(facts) or not budget.known or settled:
+        return None
     cls, rest = unclaimed
-    if findings and findings[0].ended >= LEADS:
-        if rest <= findings[0].ended:
-            return _lead(facts, findings[0])
-        # It is known what is waited for, and it is more than what the finding can give.
-        largest = cls
-    return _no_single_cause(facts, largest, findings)
+    if first is not None and first.ended >= LEADS * facts.worked_share:
+        # It may be known what is waited for, and be more than what the finding can give.
+        return None if rest <= first.ended else cls
+    return max((one for one in classes.ALL if one != classes.RECORDER), key=budget.elapsed)
 
 
 def _fact(
@@ -169,7 +183,7 @@ def _no_single_cause(facts: Facts, largest: str, findings: tuple[Finding, ...]) 
 def _lead(facts: Facts, finding: Finding) -> str:
     """The sentence about a finding that explains most."""
     if finding.share_of in OF_TIME:
-        said = f"{_spent(facts, finding.share, finding.share_of)} {finding.summary}."
+        said = f"{_spent(facts, finding.share, finding.share_of, finding.who)} {finding.summary}."
     else:
         said = f"{capital(finding.summary)}: {percent(finding.share)} of {finding.share_of}."
     return f"Perhaps: {said}" if finding.confidence < INDICATIVE else capital_subject(said)
@@ -180,7 +194,7 @@ def capital_subject(text: str) -> str:
     return capital(text) if text.startswith(("the ", "container ", "pod ", "control ")) else text
 
 
-def _spent(facts: Facts, share: float, of: str) -> str:
+def _spent(facts: Facts, share: float, of: str, who: str = "") -> str:
     """`sqlite3 spent 69 % of its time (0.97 of 1.4 s)`."""
     whole = facts.shares_of_ns
     if facts.budget.basis == "machine" and not facts.run.pasted:
@@ -196,7 +210,7 @@ def _spent(facts: Facts, share: float, of: str) -> str:
         if facts.run.part_of_ns is None
         else f", of {duration(facts.run.part_of_ns)} recorded"
     )
-    return f"{facts.run.who} spent {percent(share)} of its time ({part_of(share * whole, whole)}{within})"
+    return f"{who or facts.run.who} spent {percent(share)} of its time ({part_of(share * whole, whole)}{within})"
 
 
 def part_of(part_ns: float, whole_ns: float) -> str:

@@ -9,6 +9,7 @@ from iowhy.whys.facts.calls import direct_operations
 from iowhy.whys.facts.layout import File
 from iowhy.whys.facts.owners import Owner, adjacent_share
 from iowhy.whys.facts.stacks import Through
+from iowhy.whys.facts.threads import busiest
 from iowhy.whys.finding import Claim
 from iowhy.whys.remedy import Remedy
 from iowhy.whys.settle import matches
@@ -97,6 +98,13 @@ def streams_on_a_disk_that_turns(facts: Facts) -> bool:
     turns = requests.rotational and not SAYS_SO_ALWAYS.fullmatch(requests.device or "")
     jumps = requests.jump_share
     return bool(turns) and jumps is not None and jumps < thresholds.IN_ORDER
+
+
+def one_head(facts: Facts, service_ns: float | None) -> bool:
+    """Whether the device has one head: it says that it turns, or its requests take as long as a seek."""
+    requests = facts.requests
+    turns = requests.rotational and not SAYS_SO_ALWAYS.fullmatch(requests.device or "")
+    return bool(turns) or (service_ns is not None and service_ns >= thresholds.SEEK_NS)
 
 
 def requests_were_recorded(facts: Facts) -> bool:
@@ -262,6 +270,18 @@ def delayed(facts: Facts) -> float:
         for piece in facts.budget.pieces
         if piece.cls == classes.RUNNABLE and piece.mode == DELAYED
     )
+
+
+def one_program(facts: Facts) -> str | None:
+    """Of a whole machine, the program that uses half of the CPUs in use, with what else there is of it; "" of what is one program,
+    None where no program does: then the machine's threads have nothing in common that could be done otherwise."""
+    if facts.run.mode != "machine" or facts.run.pasted:
+        return ""
+    used, programs = facts.threads.cores_used, busiest(facts.relations)
+    if not used or not programs or 2 * programs[0].cores < used:
+        return None
+    first = programs[0]
+    return first.name if first.processes == 1 else f"{first.name} ({first.processes} processes)"
 
 
 #: Calls that take a client's connection (accept(2)).

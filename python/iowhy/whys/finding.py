@@ -79,7 +79,8 @@ class Candidate(Struct, frozen=True):
     `remedies` replace them, where these would not help. `behind` names causes whose remedy
     must come first: where one of them can lead, this finding is shown behind it. `first` is what must be done before
     what a program can be set to helps, unless that leaves work out: the start of a sentence which that ends. `never_ends`: it
-    comes before all others whatever its share is, as what waits for it waits forever.
+    comes before all others whatever its share is, as what waits for it waits forever. `who`: the program that it is about, if that is
+    other than what was recorded.
     """
 
     claims: tuple[Claim, ...]
@@ -97,6 +98,7 @@ class Candidate(Struct, frozen=True):
     behind: tuple[str, ...] = ()
     first: str | None = None
     never_ends: bool = False
+    who: str = ""
     fixed_share: float | None = None
     share_of: str = "the time"
     provable: bool = True
@@ -139,6 +141,7 @@ class Finding(Struct, frozen=True):
     behind: str | None = None
     never_ends: bool = False
     also_fits: tuple[str, ...] = ()
+    who: str = ""
 
     @property
     def ended(self) -> float:

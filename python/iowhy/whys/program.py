@@ -10,6 +10,8 @@ documentation says so:
     server = ["postgres"]               # optional: the names that that server's process may have
     finished = true                     # optional: who runs it does not program it: what only its authors can do is left out
     once = true                         # optional: what it has done is done: a second run neither helps nor proves anything
+    own = ["*-wal"]                     # optional: patterns of the files that it syncs and reads itself, where a library does the work
+    next_to = ["-wal"]                  # optional: ends of names: a file is its own, too, if there is one with such an end next to it
     typed_as = ["npm"]                  # optional: what is typed to start it, next to the names of its executables
 
     [[known_by]]                        # one of these, with all that it names
@@ -47,7 +49,8 @@ documentation says so:
     risk = "…"                          # what it costs; "none"
     link = "https://…"
 
-A remedy that ends only some of the syncs, or of the reads, gains no more than their share of the time in syncs, or of the time of
+A remedy is about what the program itself syncs: its processes, if it is known by its executable, or else its own files. A remedy
+that ends only some of the syncs, or of the reads, gains no more than their share of the time in syncs, or of the time of
 requests that read files, and if that is next to nothing it is not offered. One that changes only an order gains what the cause says of that (by_order of a candidate), one that leaves
 work out likewise (by_less).
 """
@@ -58,6 +61,7 @@ from functools import cache
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from iowhy.package_files import files_by_name
 from iowhy.units import percent
@@ -66,7 +70,7 @@ from iowhy.whys.applies import applies
 from iowhy.whys.facts import Facts, filesystems
 from iowhy.whys.facts.programs import executables, matched
 from iowhy.whys.facts.read_files import share_of_reads
-from iowhy.whys.facts.synced import share_of_syncs, threads_that_sync
+from iowhy.whys.facts.synced import Own, share_of_syncs, threads_that_sync
 from iowhy.whys.remedy import Remedy
 from iowhy.whys.thresholds import LISTED
 
@@ -133,6 +137,10 @@ class Program(Struct, frozen=True):
     finished: bool = False
     typed_as: tuple[str, ...] = ()
     once: bool = False
+    own: tuple[str, ...] = ()
+    next_to: tuple[str, ...] = ()
+    #: Its processes in a recording; empty where it is not known by its executable there.
+    tgids: frozenset[int] = frozenset()
 
     @property
     def names(self) -> frozenset[str]:
@@ -161,15 +169,28 @@ def at_work(facts: Facts) -> tuple[Program, ...]:
             text in seen for text in _patterns(rule)
         )
 
-    return tuple(one for one in programs() if any(holds(rule) for rule in one.known_by))
+    found = [(one, [r for r in one.known_by if holds(r)]) for one in programs()]
+    return tuple(
+        replace(one, tgids=frozenset().union(*(running[r.executable or ""] for r in held)))
+        if all(rule.executable for rule in held)
+        else one
+        for one, held in found
+        if held
+    )
 
 
 def remedies(
-    facts: Facts, known: Iterable[Program], cause: str, *, of_syncs: bool, of_cpu: bool = False
+    facts: Facts,
+    known: Iterable[Program],
+    cause: str,
+    *,
+    of_syncs: bool,
+    of_reads: bool = False,
+    of_cpu: bool = False,
 ) -> tuple[Remedy, ...]:
     """What the programs at work can be set to against a cause, each with its risk and link.
 
-    `of_syncs` says that the finding's time is waiting for syncs: then a remedy is worth those that it ends. Those that
+    `of_syncs` says that the finding's time is waiting for syncs, `of_reads` for reads: then a remedy is worth those that it ends. Those that
     end most come first, else as the programs' files have them. `of_cpu` says that it is time on CPUs, or waiting for one.
     """
     calls = _heaviest(facts, of_cpu=of_cpu)
@@ -188,10 +209,11 @@ def remedies(
                 continue
             if not applies(facts, program.names, one) or not _shared(facts, one):
                 continue
-            part = _part(facts, one, of_syncs=of_syncs)
+            own = _own(facts, program)
+            part = _part(facts, one, own, of_syncs=of_syncs, of_reads=of_reads)
             if part < LISTED:
                 continue
-            of = "reads" if one.reads else "syncs"
+            of = "reads" if one.reads or of_reads else "syncs"
             ends = "" if part == 1.0 else f" (ends {percent(part)} of the time in {of})"
             found.append(
                 Remedy(
@@ -236,12 +258,24 @@ def _shared(facts: Facts, remedy: Setting) -> bool:
     return found is None or found >= remedy.syncing_threads
 
 
-def _part(facts: Facts, remedy: Setting, *, of_syncs: bool) -> float:
-    """Of the time in syncs, or in reads, the share of those that a remedy ends; 1 if that is about all, or none is known."""
-    if remedy.reads:
-        part = share_of_reads(facts.relations, remedy.reads)
-    elif of_syncs and remedy.partial:
-        part = share_of_syncs(facts.relations, remedy.syncs, remedy.spares, remedy.syncs_by)
+def _own(facts: Facts, program: Program) -> Own:
+    """What of the recording is the program's."""
+    if not program.tgids:
+        return Own(files=program.own, next_to=program.next_to)
+    alone = (facts.threads.processes or 0) <= len(program.tgids)
+    return Own() if alone else Own(program.tgids)
+
+
+def _part(facts: Facts, remedy: Setting, own: Own, *, of_syncs: bool, of_reads: bool) -> float:
+    """Of the time in syncs, or in reads, the share of those that a remedy ends; 1 where that is about all, or none is known."""
+    if remedy.reads or (of_reads and own.files):
+        files = Own(files=remedy.reads) if remedy.reads else own
+        part = share_of_reads(facts.relations, files)
+    elif (of_syncs and (remedy.partial or own != Own())) or (
+        own.files and classes.SYNC_CALLS.intersection(remedy.calls)
+    ):
+        spares = remedy.spares, remedy.syncs_by
+        part = share_of_syncs(facts.relations, remedy.syncs, *spares, own)
     else:
         return 1.0
     return 1.0 if part is None or part >= ALL else part

@@ -24,6 +24,7 @@ from iowhy.whys.remedy import Fix, Remedy
 from iowhy.whys.settle import settle_with_rest
 from iowhy.whys.shared_remedies import together
 from iowhy.whys.statements import statements
+from iowhy.whys.suspects import Doubt, doubt
 from iowhy.whys.thresholds import LEADS, LISTED
 from iowhy.whys.typed import Commands, commands
 
@@ -54,6 +55,8 @@ class Verdict(Struct, frozen=True):
     failures: tuple[str, ...] = ()
     #: It is mostly start and end: no cause was looked for.
     too_short: bool = False
+    #: Suspects, and the command that would decide, if no cause explains most of the time.
+    doubt: Doubt | None = None
     #: Tables that hold other rows than the manifest counts.
     mismatches: tuple[Mismatch, ...] = ()
 
@@ -135,13 +138,15 @@ def verdict_of(facts: Facts) -> Verdict:
         ),
         *findings,
     ]
+    unclaimed = answer.most_unclaimed(budget, left)
+    undecided = answer.undecided_class(facts, tuple(findings), unclaimed)
     unknowns = list(budget.unknowns)
     stated = statements(facts)
     if not facts.run.pasted:
         unknowns += _missing(facts.run.missing)
     return Verdict(
         headline=answer.headline(
-            facts, made, tuple(findings), stated, answer.most_unclaimed(budget, left)
+            facts, made, tuple(findings), stated, unclaimed
         ),
         findings=tuple(findings),
         budget=budget,
@@ -160,6 +165,7 @@ def verdict_of(facts: Facts) -> Verdict:
         signal=facts.manifest.command.signal,
         failures=failures(facts),
         too_short=answer.too_short(facts),
+        doubt=None if undecided is None else doubt(facts, made, tuple(findings), undecided),
         mismatches=facts.run.mismatches,
     )
 
@@ -276,6 +282,7 @@ def _finding(
         share_of=_share_of(facts, candidate),
         classes=tuple(sorted({name for claim in claims for name in claim.classes})),
         never_ends=candidate.never_ends,
+        who=candidate.who,
     )
 
 
@@ -321,10 +328,14 @@ def _advice(
     remedies = candidate.remedies or cause.remedies
     if candidate.remedy is not None:
         remedies = (candidate.remedy, *(r for r in remedies if r != candidate.remedy))
-    finished = bool(known) and all(one.finished for one in known)
     of_syncs = bool(claims) and all(one.classes == {classes.SYNC} for one in claims)
+    of_reads = bool(claims) and all(one.classes == {classes.READ} for one in claims)
     of_cpu = bool(claims) and all(one.classes <= {*classes.CPU, classes.RUNNABLE} for one in claims)
-    told = program.remedies(facts, known, cause.name, of_syncs=of_syncs, of_cpu=of_cpu)
+    # Whoever runs somebody else's program can still divide its work.
+    finished = all(one.finished for one in known) if known else facts.somebody_elses and not of_cpu
+    told = program.remedies(
+        facts, known, cause.name, of_syncs=of_syncs, of_reads=of_reads, of_cpu=of_cpu
+    )
     return (
         *(
             _after_first(candidate, one)

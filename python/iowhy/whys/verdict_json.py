@@ -48,17 +48,8 @@ def as_json(verdict: Verdict) -> dict[str, object]:
             }
             for finding in verdict.findings
         ],
-        "budget": [
-            {
-                "class": line.cls,
-                "thread_s": line.thread_s,
-                "thread_ns": line.thread_ns,
-                "share": line.share,
-                "elapsed_ns": line.elapsed_ns,
-                "elapsed_share": line.elapsed_share,
-            }
-            for line in (verdict.budget.lines if verdict.budget.known else ())
-        ],
+        "doubt": _doubt(verdict),
+        "budget": _budget(verdict),
         "statements": [_link(link) for link in verdict.statements],
         "unknown": [described(one) for one in verdict.unknowns],
         "notes": [described(one) for one in verdict.notes],
@@ -68,6 +59,34 @@ def as_json(verdict: Verdict) -> dict[str, object]:
             for one in verdict.mismatches
         ],
     }
+
+
+def _budget(verdict: Verdict) -> list[dict[str, object]]:
+    return [
+        {
+            "class": line.cls,
+            "thread_s": line.thread_s,
+            "thread_ns": line.thread_ns,
+            "share": line.share,
+            "elapsed_ns": line.elapsed_ns,
+            "elapsed_share": line.elapsed_share,
+        }
+        for line in (verdict.budget.lines if verdict.budget.known else ())
+    ]
+
+
+def _doubt(verdict: Verdict) -> dict[str, object] | None:
+    if verdict.doubt is None:
+        return None
+    suspects = [
+        {
+            "could_be": one.could_be,
+            "speaks_for": one.speaks_for or None,
+            "against": one.against or None,
+        }
+        for one in verdict.doubt.suspects
+    ]
+    return {"suspects": suspects, "decided_by": verdict.doubt.decided_by}
 
 
 def _link(link: Link) -> dict[str, object]:

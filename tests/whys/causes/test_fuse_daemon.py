@@ -20,6 +20,33 @@ def test_its_process_is_named_and_the_next_step(judged: Judge) -> None:
     assert "iowhy run -p 88 --duration 30s" in found.remedies[0]
 
 
+def test_of_one_that_was_recorded_its_work_is_the_waiting(judged: Judge) -> None:
+    """It computes while the command waits: the elapsed time is divided between them, and all of it is the filesystem's."""
+    story = reader("fuse.gocryptfs").thread(88, 88, user=0.6, kernel=0.25)
+    verdict = judged(story)
+    found = leads(verdict, "fuse-daemon", 0.9)
+    assert (
+        found.gain >= 0.9
+        and tells(chain(found), "94 %")
+        and "worker88 (process 88)" in found.summary
+    )
+    absent_or_small = [one.share for one in verdict.findings if one.cause == "cpu-serial"]
+    assert sum(absent_or_small) < 0.1
+
+
+def test_its_disk_and_the_rest_of_the_waiting(judged: Judge) -> None:
+    """Others than the command use a tenth of a CPU; it reads from a disk in a third of the time: the rest is a network, say."""
+    story = reader().machine(busy=0.05).requests(60, service=10 * MS, own=False, tgid=88)
+    text = chain(leads(judged(story), "fuse-daemon", 0.85))
+    assert tells(text, "a request of sda in 33 %")
+    assert tells(text, "a network")
+
+
+def test_what_the_kernel_can_do_itself_comes_first(judged: Judge) -> None:
+    found = leads(judged(reader("fuse.bindfs")), "fuse-daemon", 0.85)
+    assert "mount --bind" in found.remedies[0] and "run -p 88" in found.remedies[1]
+
+
 def test_one_that_does_not_answer_is_named_as_such(judged: Judge) -> None:
     """The recorder has asked it as well; one that answers is slow at most."""
     story = Story(2.0).caller("read", 1, blocked=1900 * MS, reason="fuse")

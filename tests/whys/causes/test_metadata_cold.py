@@ -1,5 +1,7 @@
 """metadata-cold: a walk over a tree whose directories and inodes are not in memory."""
 
+import pytest
+
 from tests.numbers_told import tells
 
 from ..conftest import Judge, absent, chain, finding, leads
@@ -29,6 +31,29 @@ def test_a_walk_over_a_cold_tree(judged: Judge) -> None:
 def test_on_a_device_that_seeks_the_order_comes_first(judged: Judge) -> None:
     found = leads(judged(walk(4 * MS)), "metadata-cold", 0.75)
     assert "order of their inodes" in found.remedies[0] and len(found.remedies) == 4
+
+
+def test_more_walkers_save_only_the_pauses_of_a_single_head(judged: Judge) -> None:
+    """It says that it turns, though its short ways take less than a seek does."""
+    story = walk()
+    story.tables["devices"][0]["rotational"] = True
+    found = leads(judged(story), "metadata-cold", 0.75)
+    assert "order of their inodes" in found.remedies[0] and "xargs" in found.remedies[-1]
+    quick = walk()
+    quick.tables["devices"][0]["rotational"] = False
+    found = leads(judged(quick), "metadata-cold", 0.75)
+    assert "xargs" in found.remedies[0] and found.gain == pytest.approx(7 / 8 * found.share)
+
+
+def test_nobody_changes_the_order_of_somebody_elses_program(judged: Judge) -> None:
+    story = walk(4 * MS)
+    story.argv = ("find", "/data")
+    story.file(301, "/usr/bin/find")
+    found = leads(judged(story), "metadata-cold", 0.75)
+    assert not any("inodes (" in one or "xargs" in one for one in found.remedies)
+    # Of one's own program it is what to do.
+    story.argv = ("./find", "/data")
+    assert "order of their inodes" in leads(judged(story), "metadata-cold", 0.75).remedies[0]
 
 
 def walkers(locked_at: int) -> Story:

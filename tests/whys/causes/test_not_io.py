@@ -1,5 +1,7 @@
 """not-io: nothing is at work."""
 
+import pytest
+
 from iowhy.tables import calls
 from iowhy.whys.causes import not_io
 from tests.numbers_told import tells
@@ -98,6 +100,66 @@ def test_a_lock_on_a_file_is_the_call_that_it_sleeps_in(judged: Judge) -> None:
         assert f"in {name}: " in chain(found)
         assert "a lock on a file that another process holds" in found.summary
         assert found.lowered_by == ()
+
+
+def piped() -> Story:
+    """A program that sleeps in select between two writes, and who reads what it writes, which works more."""
+    story = Story(2.0).thread(10, 10, user=0.01).idle_call("pselect6", 0.95)
+    story.caller("read", 100, tid=11, sleeping=19 * MS, ino=400, gap_share=0.5)
+    story.file(400, "pipe:[1]", kind="pipe")
+    for row in (*story.tables["threads"], *story.tables["thread_time"], *story.tables["syscalls"]):
+        row["tgid"] = row["tid"]
+    for row in story.tables["threads"]:
+        row["comm"] = "limiter" if row["tid"] == 10 else "reader"
+    return story
+
+
+def test_of_a_pipe_whoever_fills_it_sets_the_pace(judged: Judge) -> None:
+    found = leads(judged(piped()), "not-io", 0.85)
+    assert "a timer that limiter sets itself" in found.summary
+    assert tells(chain(found), "pselect6", "by limiter") and "limiter" in found.remedies[0]
+    assert found.gain == found.share
+
+
+def test_who_has_a_peer_may_wait_for_it(judged: Judge) -> None:
+    story = piped()
+    story.idle_call("recvmsg", 0.001)
+    for row in story.tables["syscall_totals"]:
+        row["tgid"] = 10
+    found = leads(judged(story), "not-io", 0.85)
+    assert "limiter sets" not in found.summary and "ss -tnp" in found.remedies[0]
+
+
+@pytest.mark.parametrize(
+    ("mode", "calls", "idles"),
+    [
+        ("attach", ("epoll_wait",), True), ("attach", (), True), ("run", ("epoll_wait", "accept4"), True),
+        ("run", ("read", "inotify_add_watch"), True), ("run", ("epoll_wait",), False), ("attach", ("flock",), False),
+        ("attach", ("clock_nanosleep",), False), ("attach", ("epoll_wait", "connect"), False),
+    ],
+)  # fmt: skip
+def test_a_server_without_work_loses_no_time(
+    judged: Judge, mode: str, calls: tuple[str, ...], idles: bool
+) -> None:
+    story = Story(2.0).thread(user=0.02)
+    story.mode = mode
+    for number, name in enumerate(calls):
+        story.idle_call(name, 0.0001 if number else 0.97)
+    verdict = judged(story)
+    assert (verdict.findings[0].cause == "healthy") is idles
+    assert verdict.findings[0].gain == pytest.approx(0.0 if idles else 0.98, abs=0.03)
+
+
+def test_a_server_s_work_is_judged_by_the_time_that_it_had_any(judged: Judge) -> None:
+    """It syncs in most of the tenth of the time in which a client asks for something."""
+    story = Story(4.0).caller(
+        "fsync", 100, blocked=4 * MS, reason="device_flush", bytes_=None, gap_share=0.0
+    )
+    story.requests(100, op="write").flushes(100, 3 * MS).idle_call("epoll_wait", 0.8)
+    story.mode = "attach"
+    verdict = judged(story)
+    assert verdict.findings[0].cause in ("sync-storm", "flush-cost"), verdict.answer
+    assert "No single cause" not in verdict.answer
 
 
 def test_what_is_said_of_a_call_is_of_one_that_idles() -> None:

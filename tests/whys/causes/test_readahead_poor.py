@@ -92,13 +92,29 @@ def test_pages_in_vain_count_by_the_time_of_their_files(tmp_path: Path) -> None:
     story = Story(2.0).caller("pread64", 400, blocked=int(4.5 * MS), jump=True, bytes_=4 * KIB)
     story.requests(200, bytes_=4 * KIB, service=int(4.5 * MS), jump=True)
     story.requests(200, bytes_=128 * KIB, service=int(4.5 * MS), jump=True, ino=BINARY)
-    story.cache(lookups=800, misses=800)
+    story.cache(lookups=200, misses=200)
     story.cache(lookups=200, misses=0, readahead=6400, used=80, ino=BINARY)
     with Facts(story.write(tmp_path / "x")) as facts:
         found = readahead_poor.CAUSE.find(facts)
     # Half of the waiting is for the binary, of which 79 of 80 pages are never used. By pages it would be 88 % of it.
     assert found is not None
     assert found.claims[0].fraction == pytest.approx(0.5 * 79 / 80, abs=0.01)
+    # Each of the 280 pages that are used still takes a request, of 4.06 ms without its bytes: of 400 of 4.5 ms.
+    part = 1 - 280 * 4.09 / (400 * 4.5)
+    assert found.saving.part == pytest.approx(part / found.claims[0].fraction, abs=0.03)
+
+
+def test_not_requests_that_bring_what_is_used_if_not_all_of_it(judged: Judge) -> None:
+    """Half of what comes with a page is used: one request for each of these would take longer than all of it."""
+    story = reader(True, 128 * KIB).cache(lookups=6_400, misses=400, readahead=12_400, used=6_000)
+    absent(judged(story), "readahead-poor")
+
+
+def test_not_files_that_one_request_brings_whole(judged: Judge) -> None:
+    story = reader(False, 16 * KIB).cache(lookups=1600, misses=1200, readahead=400, ino=SMALL)
+    verdict = judged(story.file(SMALL, "/data/small", 32 * KIB))
+    absent(verdict, "readahead-poor")
+    assert not any("setra" in one for one in leads(verdict, "cache-cold", 0.8).remedies)
 
 
 def test_not_a_program_s_own_libraries_beside_direct_reads(judged: Judge) -> None:
@@ -110,4 +126,4 @@ def test_not_a_program_s_own_libraries_beside_direct_reads(judged: Judge) -> Non
     absent(judged(story), "readahead-poor")
 
 
-BINARY = 77
+BINARY, SMALL = 77, 78

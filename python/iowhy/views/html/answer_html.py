@@ -23,9 +23,26 @@ def answer_section(overview: Overview, wrong: Sequence[str], say: Say) -> Markup
         "header",
         element("h1", with_commands(say(found.headline)), id="answer", tabindex=-1),
         *(element("p", say(one), class_="warning") for one in wrong),
+        _doubt(found, say),
         _fixes(found, first, say) if leads and first is not None else "",
         _picture(found, first) if leads and first is not None else "",
     )
+
+
+def _doubt(found: Verdict, say: Say) -> Markup:
+    """The suspects if no cause explains most of the time, and the command that would decide."""
+    if found.doubt is None:
+        return Markup("")
+    suspects = (
+        element(
+            "div", element("dt", "or" if number else "Could be"), element("dd", say(one.sentence))
+        )
+        for number, one in enumerate(found.doubt.suspects)
+    )
+    decides = element(
+        "div", element("dt", "Find out"), element("dd", with_commands(say(found.doubt.decided_by)))
+    )
+    return element("dl", *suspects, decides, class_="fixes")
 
 
 def _fixes(found: Verdict, first: Finding, say: Say) -> Markup:

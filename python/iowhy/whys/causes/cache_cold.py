@@ -2,9 +2,9 @@
 
 from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import chain_of, count, duration, link, percent, size
+from iowhy.whys.chain import chain_of, count, link, percent, size
 from iowhy.whys.facts import Facts
-from iowhy.whys.facts.in_order import JUMPS_MIN, ways
+from iowhy.whys.facts.in_order import JUMPS_MIN
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
 from iowhy.whys.remedy import Remedy
 
@@ -16,6 +16,8 @@ MOST = 0.2
 # Larger requests cost more for their bytes than for the seek; with more in flight the device picks the order.
 SMALL_BYTES = 256 * 1024
 DEPTH = 4.0
+# Of the pages, those of files that readahead's window holds whole, from which readahead has nothing to add.
+WHOLE = 0.5
 
 
 def find(facts: Facts) -> Candidate | None:
@@ -30,6 +32,8 @@ def find(facts: Facts) -> Candidate | None:
     first = 1.0 if cache.reread_share is None else 1 - cache.reread_share
     # Of the waiting: a page costs what reading its file costs.
     part = first if cache.reread_cost is None else 1 - cache.reread_cost
+    # What it wrote past the cache itself was in its hands: to read it back is no first read.
+    first, part = first - cache.written_past_share, part - cache.written_past_share
     read = requests.read_bytes if requests.known and requests.read_bytes else None
     through = 1.0 if read is None else min(1.0, cache.added * facts.page_bytes / read)
     if first < FIRST_TIME or through < THROUGH_CACHE:
@@ -62,7 +66,7 @@ def find(facts: Facts) -> Candidate | None:
         ),
         summary=f"reading {size(cache.added * facts.page_bytes)} that was not in memory yet",
         saving=saving.all_of_it("if all data is in memory") if fits else saving.half("bytes"),
-        by_order=_by_order(facts) if way else _NOTHING,
+        by_order=saving.in_disk_order(facts, requests.read_bytes) if way else _NOTHING,
         remedies=_remedies(facts) if fits else _TOO_LARGE,
         needs=("page_cache", "waits"),
         lowered_by=("it is not known whether these pages had been read before this recording",)
@@ -101,23 +105,10 @@ def _the_way(facts: Facts) -> tuple[Link | None, ...]:
     )
 
 
-def _by_order(facts: Facts) -> Saving:
-    """In disk order each file still takes a request and a short seek: as long as the quickest of this run."""
-    found = ways(facts.relations, facts.requests)
-    if found is None:
-        return saving.all_but_moving(
-            facts, (classes.READ,), facts.requests.read_bytes, "if it is read in disk order"
-        )
-    return Saving(
-        found.part,
-        "if every request is as quick as the quickest tenth: "
-        f"{duration(found.quickest_ns)} instead of {duration(found.mean_ns)}",
-    )
-
-
 def _remedies(facts: Facts) -> tuple[Remedy, ...]:
     """A second run does not read what this one removed or moved away."""
-    return (*evidence.warmed(facts, gone=facts.inputs_gone), _AHEAD, _FEWER)
+    ahead = _NEXT_AHEAD if (facts.cache.whole_share or 0.0) >= WHOLE else _AHEAD
+    return (*evidence.warmed(facts, gone=facts.inputs_gone), ahead, _FEWER)
 
 
 # If seeks cost nothing, their order does not matter.
@@ -125,6 +116,12 @@ _NOTHING = Saving(0.0, "the order of reads costs no time here")
 _AHEAD = Remedy(
     "Raise the device's readahead (`blockdev --setra`), or prefetch with POSIX_FADV_WILLNEED",
     risk="it also reads data that nobody needs",
+)
+#: Readahead ends where a file does.
+_NEXT_AHEAD = Remedy(
+    "Prefetch the next files with POSIX_FADV_WILLNEED while the first are worked on",
+    risk="the program must change",
+    for_authors=True,
 )
 _FEWER = Remedy(
     "Read fewer bytes (a smaller format, an index)",

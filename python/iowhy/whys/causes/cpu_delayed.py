@@ -27,6 +27,7 @@ def find(facts: Facts) -> Candidate | None:
         summary="waiting for the one busy CPU that its threads share, while others idle"
         if full
         else "waiting for a CPU although other CPUs idle",
+        who=evidence.one_program(facts) or "",
         saving=saving.all_of_it("if each thread gets a CPU at once"),
         # A guest sees only in part what its hypervisor does.
         confidence=0.8 if full else 0.7,

@@ -64,6 +64,8 @@ def _summary(facts: Facts, full: float, runnable: float, *, crowded: bool) -> st
     bound = links.bound_cpus(facts)
     if crowded:
         busy = "on CPUs that others use too"
+    elif _not_all_the_time(facts, full + runnable):
+        busy = f"on CPUs that are {percent(facts.machine.busy or 0.0)} busy on average"
     elif cpus is None:
         busy = "on CPUs that are all busy"
     elif quota is not None and quota < cpus:
@@ -77,6 +79,12 @@ def _summary(facts: Facts, full: float, runnable: float, *, crowded: bool) -> st
     if full < NONE:
         return f"waiting for a CPU {busy}"
     return f"computing ({percent(full)}) or waiting for a CPU ({percent(runnable)}) {busy}"
+
+
+def _not_all_the_time(facts: Facts, share: float) -> bool:
+    """Whether the CPUs were less busy than it says that they were full: threads wait for one in bursts."""
+    busy = facts.machine.busy
+    return facts.run.mode == "machine" and busy is not None and busy < SATURATED * share
 
 
 def _without_others(facts: Facts) -> float:

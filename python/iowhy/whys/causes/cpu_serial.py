@@ -25,7 +25,8 @@ def find(facts: Facts) -> Candidate | None:
     """CPU time in intervals in which CPUs are left over."""
     budget, machine = facts.budget, facts.machine
     share = budget.modes(*MODES)
-    if share < GAIN or _may_be_many_programs(facts):
+    program = evidence.one_program(facts)
+    if share < GAIN or program is None or _may_be_many_programs(facts):
         return None
     parallel = budget.modes("parallel") > budget.modes("serial")
     left_over = _left_over(facts)
@@ -50,6 +51,7 @@ def find(facts: Facts) -> Candidate | None:
         ),
         chain=_chain(facts, share, computing_syncs),
         summary=_summary(facts, parallel, bound),
+        who=program,
         saving=_saving(facts, none_left or no_memory, bool(computing_syncs)),
         by_less=None if computing_syncs else saving.half("work"),
         by_remedy={

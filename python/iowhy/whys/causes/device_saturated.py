@@ -19,6 +19,8 @@ STREAMED_BYTES = 32 * 1024
 ALWAYS = 0.9
 #: Share of seeks up to which requests are in order.
 IN_ORDER = 0.1
+#: Of the pages that it reads, what it wrote past the cache itself from which that is what to change.
+BACK = 0.5
 
 
 COMPRESS = Remedy("Compress the data (`zstd`), so that fewer bytes move", risk="it takes CPU time")
@@ -28,6 +30,10 @@ _KEEP = Remedy(
 _LARGER = Remedy(
     "Ask for the data in order, 1 MiB at a time",
     risk="a change of the program; larger buffers take memory",
+)
+_THROUGH = Remedy(
+    "Write through the page cache (without O_DIRECT) what is read back soon",
+    risk="it takes that much memory from others",
 )
 _SPLIT = Remedy(
     "Stripe the data over two devices (RAID 0)",
@@ -102,9 +108,22 @@ def _found(facts: Facts) -> Candidate | None:
             facts, classes.STORAGE, requests.bytes, "with large requests in order, or from memory"
         ),
         remedies=_WELL_USED if well_used else (),
-        remedy=None if well_used or not _in_turns(facts) else _TAKE_TURNS,
-        by_remedy=_BY_DEVICES,
+        remedy=_THROUGH
+        if facts.cache.written_past_share >= BACK
+        else None
+        if well_used or not _in_turns(facts)
+        else _TAKE_TURNS,
+        by_remedy={**_BY_DEVICES, _THROUGH: _not_read_back(facts)},
         needs=("block_requests", "waits"),
+    )
+
+
+def _not_read_back(facts: Facts) -> Saving:
+    """What it writes waits for nothing then, and is in memory when it reads it; unless it syncs that."""
+    syncing = facts.budget.elapsed(classes.SYNC) / facts.budget.elapsed(*classes.STORAGE)
+    return Saving(
+        facts.cache.written_past_share * (1 - syncing),
+        "if what it writes is in memory when it reads it, and the disk has it later",
     )
 
 

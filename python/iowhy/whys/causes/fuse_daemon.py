@@ -4,14 +4,18 @@ from collections.abc import Sequence
 
 from iowhy.invocation import as_root, quoted
 from iowhy.tables import calls
-from iowhy.whys import next_command, saving, thresholds
+from iowhy.whys import classes, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import chain_of, link
+from iowhy.whys.chain import chain_of, link, percent
 from iowhy.whys.facts import Facts
+from iowhy.whys.facts import daemon as work
 from iowhy.whys.facts.served import Served, is_there, served
-from iowhy.whys.finding import Candidate
+from iowhy.whys.finding import Candidate, Claim, Link
 from iowhy.whys.remedy import Remedy
 from iowhy.whys.served_time import claims, share_of, unanswered, waits
+
+#: Of the waiting, what the process does neither on a CPU nor with its disk from which that is worth a word.
+REST = 0.1
 
 
 def find(facts: Facts) -> Candidate | None:
@@ -23,26 +27,89 @@ def find(facts: Facts) -> Candidate | None:
     if share < thresholds.LISTED and not any(one.unanswered_ns for one in found):
         return None
     most = found[0]
-    total_ns = sum(one.total_ns for one in found)
-    process, next_step = _daemon(most.tgid)
+    daemon = work.daemon(facts.relations, most.tgid, facts.machine, facts.threads)
+    process, next_step = _daemon(most, daemon)
     where = "a FUSE filesystem" if most.mount is None else f"{most.mount} ({most.kind})"
     silent = unanswered(most, where)
+    in_kernel = _IN_KERNEL.get((most.kind or "").removeprefix("fuse."))
     return Candidate(
-        claims=claims(found),
+        claims=(*claims(found), *_its_own(daemon)),
         chain=chain_of(
             *waits(found, share, where),
             silent,
-            link(f"{process} answers these calls, not a disk", total_ns, "ns", "files"),
+            *_spent(facts, process, daemon, found, share),
         ),
         summary=f"waiting for {process}, which serves {where}"
         + ("" if silent is None else " and does not answer"),
         saving=saving.all_of_it("if it answered at once"),
-        remedy=next_step if silent is None else _end(process, most.mount),
-        remedies=_remedies(found) if silent is None else (),
+        by_remedy=dict.fromkeys(
+            _STILL_COMPUTES, saving.half("work: the kernel decompresses as well")
+        ),
+        remedy=_end(process, most.mount) if silent is not None else in_kernel or next_step,
+        remedies=(*((next_step,) if in_kernel else ()), *_remedies(found))
+        if silent is None
+        else (),
         confidence=0.85,
         never_ends=silent is not None,
         needs=("waits", "syscalls"),
     )
+
+
+def _its_own(daemon: work.Daemon | None) -> tuple[Claim, ...]:
+    """What a process does for who waits for it is one time with the waiting: the elapsed time is divided between the two."""
+    if daemon is None or not daemon.recorded:
+        return ()
+    parts = {
+        classes.USER: daemon.user, classes.KERNEL: daemon.kernel, classes.RUNNABLE: daemon.runnable,
+    }  # fmt: skip
+    return tuple(Claim(frozenset({cls}), fraction=part) for cls, part in parts.items() if part)
+
+
+def _spent(
+    facts: Facts, process: str, daemon: work.Daemon | None, found: Sequence[Served], share: float
+) -> tuple[Link, ...]:
+    """What the process does in that time: it computes, it waits for a disk, or for something that is no device of this machine."""
+    total_ns = sum(one.total_ns for one in found)
+    waiting_ns = share * (facts.shares_of_ns or 0.0)
+    answers = link(f"{process} answers these calls, not a disk", total_ns, "ns", "files")
+    if daemon is None or not waiting_ns or facts.budget.basis != "threads":
+        return (answers,)
+    # Of one that was recorded, half of the elapsed time of its work is its own.
+    waiting_ns = max(waiting_ns, min(total_ns, float(facts.run.elapsed_ns or 0)))
+    disk = min(1.0, daemon.disk_ns / waiting_ns)
+    links = [answers]
+    if daemon.cpu_ns is not None:
+        cpu = min(1.0, daemon.cpu_ns / waiting_ns)
+        most = "" if daemon.recorded else "at most "
+        links.append(
+            link(
+                f"it computes in {most}{percent(cpu)} of that time",
+                cpu,
+                "share",
+                "threads" if daemon.recorded else "system",
+            )
+        )
+        rest = max(0.0, 1 - cpu - disk)
+        if rest >= REST:
+            at_least = "" if daemon.recorded else "at least "
+            links.append(
+                link(
+                    f"in {at_least}{percent(rest)} of it, it waits for something else than a CPU or a disk: a network, a timer",
+                    rest,
+                    "share",
+                    "files",
+                )
+            )
+    if daemon.disk_ns and daemon.disk is not None:
+        links.append(
+            link(
+                f"it has a request of {daemon.disk} in {percent(disk)} of that time",
+                disk,
+                "share",
+                "devices",
+            )
+        )
+    return tuple(links)
 
 
 def _remedies(found: Sequence[Served]) -> tuple[Remedy, ...]:
@@ -83,8 +150,9 @@ def _is_there(facts: Facts) -> bool:
     return waited or is_there(facts.relations, "process")
 
 
-def _daemon(tgid: int | None) -> tuple[str, Remedy]:
+def _daemon(most: Served, daemon: work.Daemon | None) -> tuple[str, Remedy]:
     """The process in words, and the next step."""
+    tgid = most.tgid
     if tgid is None:
         return (
             "a process in user space",
@@ -93,8 +161,11 @@ def _daemon(tgid: int | None) -> tuple[str, Remedy]:
                 looks=True,
             ),
         )
+    kind = (most.kind or "").removeprefix("fuse.")
+    name = None if daemon is None else daemon.name
+    name = name or (kind if kind not in ("", "fuse", "fuseblk") else None)
     return (
-        f"process {tgid}",
+        f"process {tgid}" if name is None else f"{name} (process {tgid})",
         Remedy(
             "See what that process waits for, while this runs again: "
             f"`{as_root()} run -p {tgid} --duration 30s`",
@@ -102,6 +173,25 @@ def _daemon(tgid: int | None) -> tuple[str, Remedy]:
         ),
     )
 
+
+#: What the kernel has a filesystem of its own for, by the kind of the mount.
+_IN_KERNEL = {
+    kind: Remedy(f"Mount it with the kernel's own filesystem: {how}", risk=risk)
+    for kind, how, risk in (
+        ("squashfuse", "`mount -t squashfs`", "needs root"),
+        ("squashfuse_ll", "`mount -t squashfs`", "needs root"),
+        ("erofsfuse", "`mount -t erofs`", "needs root"),
+        ("fuseblk", "`mount -t ntfs3` for NTFS, `exfat` for exFAT", "needs root; other names of options"),
+        ("ntfs-3g", "`mount -t ntfs3`", "needs root; other names of options"),
+        ("fuse2fs", "`mount -t ext4`", "needs root"),
+        ("fuse-ext2", "`mount -t ext4`", "needs root"),
+        ("bindfs", "`mount --bind`, with idmapped mounts for other owners", "needs root"),
+        ("fuse-overlayfs", "`mount -t overlay` (in a user namespace since Linux 5.11)", "other names of options"),
+        ("unionfs-fuse", "`mount -t overlay`", "needs root; one layer alone is written"),
+    )
+}  # fmt: skip
+
+_STILL_COMPUTES = tuple(_IN_KERNEL[kind] for kind in ("squashfuse", "erofsfuse"))
 
 CAUSE = Cause(
     name="fuse-daemon",
@@ -120,6 +210,9 @@ CAUSE = Cause(
     ),
     thresholds=(
         Threshold(
+            "of it, what the process spends neither on a CPU nor on a disk, to be mentioned", REST, "share", "less is rounding",
+        ),
+        Threshold(
             "waiting for such files", thresholds.LISTED, "share", "less is not worth a finding, unless it does not answer at all",
         ),
     ),
@@ -136,5 +229,6 @@ CAUSE = Cause(
     beats=(
         "cache-cold", "device-contended", "device-saturated", "device-slow", "flush-cost", "metadata-cold",
         "queue-shallow", "random-access", "readahead-poor", "small-requests", "sync-storm", "cache-thrash",
+        "cpu-serial", "cpu-saturated", "filesystem-cpu",
     ),
 )  # fmt: skip

@@ -111,9 +111,11 @@ def stands(facts: Facts, findings: tuple[Finding, ...]) -> bool:
     ):
         # One CPU of many may wait all of the time.
         return False
-    if any(finding.gain >= SMALL for finding in findings):
+    # A server is judged by the time in which it had work.
+    worked = facts.worked_share
+    if any(finding.gain >= SMALL * worked for finding in findings):
         return False
-    return budget.elapsed(*classes.WAITING) + budget.modes("unknown") < thresholds.LEADS
+    return budget.elapsed(*classes.WAITING) + budget.modes("unknown") < thresholds.LEADS * worked
 
 
 CAUSE = Cause(

@@ -12,6 +12,8 @@ from iowhy.whys.remedy import Remedy
 REQUESTS_MIN = 32
 # Removing a tree also looks at each name and lists each directory.
 REMOVED = 1 / 3
+# Below it all ways are of one length.
+ALIKE = 0.1
 # The waits that count: the filesystem reads its own blocks, in calls that only touch names.
 REASONS = frozenset({"metadata_read"})
 # A block is locked while it is read.
@@ -31,7 +33,7 @@ _KEEP = Remedy(
     "Keep directories and inodes in memory between runs (`sysctl vm.vfs_cache_pressure=10`), or run `find` over the tree first",
     risk="needs root, and less memory is left for file data",
 )
-_ONCE = (_WALKERS, _KEEP, _IN_ORDER_OF_INODES)
+_EIGHT_AT_ONCE = Saving(1 - 1 / 8, "with eight walkers, which the device serves at once")
 
 
 def find(facts: Facts) -> Candidate | None:
@@ -44,7 +46,7 @@ def find(facts: Facts) -> Candidate | None:
     if read.known and read.requests < REQUESTS_MIN:
         return None
     warmed = evidence.warmed(facts, gone=facts.inputs_gone or _removes(read))
-    seeks = read.mean_service_ns is not None and read.mean_service_ns >= thresholds.SEEK_NS
+    one_head = evidence.one_head(facts, read.mean_service_ns)
     return Candidate(
         claims=(
             Claim(frozenset({classes.READ}), calls=NAME_CALLS, reasons=REASONS),
@@ -63,18 +65,34 @@ def find(facts: Facts) -> Candidate | None:
         ),
         summary="reading directories and inodes that were not in memory yet"
         + (f" ({plural(read.requests, 'request')})" if read.requests else ""),
-        saving=saving.all_but_moving(facts, (classes.READ,), read.bytes, "if read in disk order")
-        if seeks
-        else saving.all_of_it("with as many walkers at once as the device can serve"),
-        by_order=None if seeks else Saving(0.0, "seeks take no time on this device"),
-        # On a disk the seek to each of them takes the time: fewer seeks come before more at a time.
-        remedy=_IN_ORDER_OF_INODES if seeks else None,
-        remedies=(*_ONCE, *warmed),
-        by_remedy=dict.fromkeys(warmed, saving.all_of_it("if they are in memory")),
+        saving=_in_order(facts, read) if one_head else _EIGHT_AT_ONCE,
+        by_order=None if one_head else Saving(0.0, "seeks take no time on this device"),
+        # A head goes from place to place whoever asks: a shorter way comes first, and more walkers only fill its pauses.
+        remedies=(_IN_ORDER_OF_INODES, _KEEP, *warmed, _WALKERS)
+        if one_head
+        else (_WALKERS, _KEEP, *warmed),
+        by_remedy={
+            **dict.fromkeys((_KEEP, *warmed), saving.all_of_it("if they are in memory")),
+            **({_WALKERS: _pauses(facts)} if one_head else {}),
+        },
         confidence=0.85 if read.known else 0.6,
         lowered_by=() if read.known else ("how much was read for it is not recorded",),
         needs=("waits", "block_requests"),
     )
+
+
+def _in_order(facts: Facts, read: Metadata) -> Saving:
+    """What the order of inodes saves; where all ways are as long, the short ones are none of this run's."""
+    found = saving.in_disk_order(facts, read.bytes)
+    if found.part >= ALIKE:
+        return found
+    return saving.all_but_moving(facts, (classes.READ,), read.bytes, "if read in disk order")
+
+
+def _pauses(facts: Facts) -> Saving:
+    """What more walkers save on a device that serves one request at a time."""
+    busy = evidence.busy_while_waiting(facts)
+    return Saving(0.0 if busy is None else 1 - busy, "only in the device's pauses: it has one head")
 
 
 def _removes(read: Metadata) -> bool:
@@ -172,7 +190,7 @@ CAUSE = Cause(
         "have other reasons",
         "a tree too large for memory: a second walk is as cold as the first",
     ),
-    remedies=(*_ONCE, evidence.RUN_AGAIN),
+    remedies=(_IN_ORDER_OF_INODES, _KEEP, evidence.RUN_AGAIN, _WALKERS),
     experiment="cache-warm",
     proof_cache="cold-machine",
     find=find,

@@ -1,11 +1,14 @@
 """It sleeps, and not for I/O: timers, people, peers, children, user-space locks."""
 
+from msgspec import Struct
+
 from iowhy.invocation import as_root, quoted
 from iowhy.whys import classes, next_command, saving
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import chain_of, count, duration, link, percent
+from iowhy.whys.chain import chain_of, duration, link, percent, plural
 from iowhy.whys.facts import Facts
-from iowhy.whys.finding import Candidate, Claim
+from iowhy.whys.facts.sleeps import POLLS, TIMERS, Sleep
+from iowhy.whys.finding import Candidate, Claim, Link, Saving
 from iowhy.whys.program import server_behind
 from iowhy.whys.remedy import Remedy
 
@@ -13,22 +16,25 @@ SHARE = 0.15
 # Of the time without work: a call that explains less says nothing of the rest.
 MOST = 0.5
 
+_TIMER = "for a timer"
+_PEER = "for a peer"
+_EVENTS = "for events, a peer or a timer"
 _CHILD = "for a child process"
 _THREAD = "for another thread (a lock, queue or condition)"
 _FILE_LOCK = "for a lock on a file that another process holds"
 _WORDS = {
     "futex": _THREAD,
     "futex_waitv": _THREAD,
-    "nanosleep": "for a timer",
-    "clock_nanosleep": "for a timer",
+    "nanosleep": _TIMER,
+    "clock_nanosleep": _TIMER,
     "wait4": _CHILD,
     "waitid": _CHILD,
     "waitpid": _CHILD,
-    "accept": "for a peer",
-    "accept4": "for a peer",
-    "recvfrom": "for a peer",
-    "recvmsg": "for a peer",
-    "connect": "for a peer",
+    "accept": _PEER,
+    "accept4": _PEER,
+    "recvfrom": _PEER,
+    "recvmsg": _PEER,
+    "connect": _PEER,
     "flock": _FILE_LOCK,
     "fcntl": _FILE_LOCK,
     "msgrcv": "for another process",
@@ -38,9 +44,10 @@ _WORDS = {
 }
 
 
-# What does the work is not in the recording: it can be recorded too.
-_UNSEEN = frozenset({_CHILD, "for a peer", "for events, a peer or a timer"})
 _SEEN = Remedy("See what it waits for: `iowhy report syscalls` names the calls", looks=True)
+_HOLDER = Remedy("See who holds the lock: `lslocks`, while it waits", looks=True)
+_WHICH_PEER = Remedy("See which peer it waits for: `ss -tnp`, while it waits", looks=True)
+_WITH_WORK = Remedy("Record it while it has work to do", looks=True)
 # No call is in the recording.
 _NO_CALLS = Remedy("Record it: `iowhy run -- CMD` names the calls that it waits in", looks=True)
 # Calls and their stacks are recorded as they end: of a call that lasts all of a recording only the time is known.
@@ -68,41 +75,107 @@ def find(facts: Facts) -> Candidate | None:
     if facts.budget.modes("unknown") > 0:
         # Idle CPUs are not an idle command: how many CPUs there are is not known.
         return None
-    known = _most(facts, idle)
-    what, most = "", None
-    if known is not None:
-        name, time = known
-        what = _WORDS.get(name, "for events, a peer or a timer")
-        group = facts.calls.by_name.get(name)
-        number = "" if group is None else f"{count(group.calls)} calls, "
-        most = link(
-            f"most of that is in {name}: {number}{duration(time)} over all threads",
-            time,
-            "ns",
-            "syscalls",
-        )
-    storage = facts.budget.elapsed(*classes.STORAGE)
+    if facts.waits_for_work is not None:
+        return _without_work(facts, idle, facts.waits_for_work)
+    found = _most(facts, idle)
+    what = None if found is None else _for_what(found)
     return Candidate(
         claims=(Claim(frozenset({classes.IDLE})),),
         chain=chain_of(
-            link(f"all threads sleep {percent(idle)} of the time", idle, "share", "budget"),
-            most,
-            link(
-                f"{percent(storage)} of the time is spent waiting for storage",
-                storage,
-                "share",
-                "budget",
-            ),
+            _asleep(idle),
+            None if found is None else _in_call(facts, found),
+            _storage(facts),
         ),
         summary=f"waiting {what}, not for I/O" if what else "sleeping, not waiting for I/O",
         saving=saving.all_of_it("if what it waits for took no time"),
-        remedies=_of_server(facts) or (() if what in _UNSEEN else (_of_calls(facts),)),
+        remedies=_of_server(facts) or _remedies(facts, found, what),
         needs=("thread_time",),
-        confidence=0.75 if known is None else 0.9,
+        confidence=0.75 if found is None else 0.9,
         lowered_by=()
-        if known is not None or facts.run.pasted
+        if found is not None or facts.run.pasted
         else ("which call it sleeps in is not known",),
     )
+
+
+def _without_work(facts: Facts, idle: float, waits_for: str) -> Candidate:
+    """A server idles until a client asks for something: that is no time that anybody loses."""
+    return Candidate(
+        claims=(Claim(frozenset({classes.IDLE})),),
+        chain=chain_of(_asleep(idle), _storage(facts)),
+        summary=f"waiting for {waits_for}: it has no work",
+        saving=Saving(0.0, "it has no work in that time"),
+        remedies=(_WITH_WORK,),
+        needs=("thread_time",),
+        confidence=0.8,
+    )
+
+
+def _asleep(idle: float) -> Link:
+    return link(f"all threads sleep {percent(idle)} of the time", idle, "share", "budget")
+
+
+def _storage(facts: Facts) -> Link:
+    storage = facts.budget.elapsed(*classes.STORAGE)
+    return link(
+        f"{percent(storage)} of the time is spent waiting for storage", storage, "share", "budget"
+    )
+
+
+class _Call(Struct, frozen=True):
+    """The call that most of the sleep is in: of one thread, where `sleep` is there, else over all threads."""
+
+    name: str
+    total_ns: float
+    sleep: Sleep | None = None
+
+
+def _in_call(facts: Facts, found: _Call) -> Link:
+    group = facts.calls.by_name.get(found.name)
+    calls = found.sleep.calls if found.sleep else None if group is None else group.calls
+    number = "" if calls is None else f"{plural(calls, 'call')}, "
+    whose = "over all threads" if found.sleep is None else f"by {found.sleep.comm}"
+    path = "" if found.sleep is None or found.sleep.path is None else f", on {found.sleep.path}"
+    return link(
+        f"most of that is in {found.name}: {number}{duration(found.total_ns)} {whose}{path}",
+        found.total_ns,
+        "ns",
+        "syscalls",
+    )
+
+
+def _for_what(found: _Call) -> str:
+    """What the call waits for, in words."""
+    sleep = found.sleep
+    if sleep is not None and _by_itself(sleep):
+        return f"{_TIMER} that {sleep.comm} sets itself"
+    if sleep is not None and sleep.moved_kind == "pipe":
+        return "for the other end of a pipe"
+    if sleep is not None and sleep.moved_kind == "socket":
+        return _PEER
+    return _WORDS.get(found.name, _EVENTS)
+
+
+def _by_itself(sleep: Sleep) -> bool:
+    """Whether it sleeps for a time that it chose: it polls, and there is nobody whom that could be for."""
+    return sleep.call in TIMERS or (sleep.call in POLLS and not sleep.peers)
+
+
+def _remedies(facts: Facts, found: _Call | None, what: str | None) -> tuple[Remedy, ...]:
+    """What to do about the call, or how to see more of it."""
+    if found is None or what is None:
+        return (_of_calls(facts),)
+    if found.sleep is not None and what.startswith(_TIMER):
+        pause = Remedy(
+            f"Shorten or remove the pause that {found.sleep.comm} makes itself: a sleep, a rate limit, an interval of polling",
+            risk="what the pause is for: a limit that somebody set, load on others",
+        )
+        return (pause,)
+    if what == _FILE_LOCK:
+        return (_HOLDER, _of_calls(facts))
+    if what in (_PEER, _EVENTS):
+        return (_WHICH_PEER, _RECORD_TOO)
+    # What does the work is not in the recording: it can be recorded too.
+    return (_RECORD_TOO,) if what == _CHILD else (_of_calls(facts),)
 
 
 def _of_calls(facts: Facts) -> Remedy:
@@ -112,18 +185,22 @@ def _of_calls(facts: Facts) -> Remedy:
     return _NONE_ENDED if recorded else _NO_CALLS
 
 
-def _most(facts: Facts, idle: float) -> tuple[str, float] | None:
-    """The call in which most of that time is, and how long over all threads; None if no call explains half of it.
+def _most(facts: Facts, idle: float) -> _Call | None:
+    """The call in which most of that time is, and how long; None if no call explains half of it.
 
-    Other kinds of calls sleep too, to lock a file for example.
+    That of the thread which sets the pace, else over all threads. Other kinds of calls sleep too, to lock a file for example.
     """
     # Shares of traced calls are not of the elapsed time.
     elapsed_ns = facts.shares_of_ns if facts.budget.basis == "threads" else None
+    least_ns = 0.0 if elapsed_ns is None else MOST * idle * elapsed_ns
+    sleep = facts.sleeper if elapsed_ns is not None and not facts.run.pasted else None
+    if sleep is not None and sleep.total_ns >= least_ns:
+        return _Call(sleep.call, sleep.total_ns, sleep)
     for calls in (facts.calls.idle_by_name, _sleeping(facts)):
         if any(calls.values()):
             name, time = max(calls.items(), key=lambda item: item[1])
-            if elapsed_ns is None or time >= MOST * idle * elapsed_ns:
-                return name, time
+            if time >= least_ns:
+                return _Call(name, time)
     return None
 
 

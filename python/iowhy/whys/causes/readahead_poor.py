@@ -6,13 +6,14 @@ from iowhy.whys import classes, evidence, links, next_command, saving, threshold
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, size
 from iowhy.whys.facts import Facts
-from iowhy.whys.finding import Candidate, Claim
+from iowhy.whys.finding import Candidate, Claim, Saving
 from iowhy.whys.remedy import Remedy
 
 WASTED = 0.5
 PAGES_MIN = 1024
 SMALL_BYTES = 32 * 1024
 OF_ALL = 0.25
+WHOLE = 0.5
 
 
 def find(facts: Facts) -> Candidate | None:
@@ -33,7 +34,8 @@ def _wasted(facts: Facts) -> Candidate | None:
     if cache.wasted_cost is not None:
         # Reading in vain costs nothing if reading the file costs nothing.
         fraction = cache.wasted_cost
-    if cache.wasted_share < WASTED or fraction < OF_ALL:
+    saved = _saved_by_less(facts)
+    if cache.wasted_share < WASTED or fraction < OF_ALL or saved < thresholds.LISTED:
         return None
     return Candidate(
         claims=(Claim(frozenset({classes.READ}), fraction=fraction),),
@@ -63,11 +65,32 @@ def _wasted(facts: Facts) -> Candidate | None:
             links.request_shape(facts),
         ),
         summary=f"reading pages ahead, {percent(cache.wasted_share)} of which nobody used",
-        saving=saving.all_of_it("if only what is asked for is read"),
+        saving=Saving(
+            min(1.0, saved / fraction), "if only what is asked for is read, a request for each page"
+        ),
         remedies=(_RANDOM, set_readahead(facts, up=False)),
         needs=("page_cache",),
         confidence=0.8,
     )
+
+
+def _saved_by_less(facts: Facts) -> float:
+    """Of the time of its reads, what goes if each page that is used takes a request, and no other page is read.
+
+    One request that brings many pages that are used becomes many: that costs what a request takes without its bytes.
+    """
+    cache, requests = facts.cache, facts.requests
+    service, wanted = requests.mean_service_ns, (cache.misses or 0) + (cache.prefetched_hits or 0)
+    elapsed_ns = facts.shares_of_ns
+    if service is None or not requests.reads or not elapsed_ns:
+        return 1.0
+    waiting_ns = facts.budget.elapsed(classes.READ) * elapsed_ns
+    rate = saving.in_order_rate(facts, requests.read_bytes, waiting_ns)
+    if rate is None:
+        return 1.0
+    page_ns = facts.page_bytes * 1e9 / rate.bytes_per_s
+    fixed_ns = max(0.0, service - requests.read_bytes / requests.reads * 1e9 / rate.bytes_per_s)
+    return 1 - wanted * (fixed_ns + page_ns) / (requests.reads * service)
 
 
 def _missing(facts: Facts) -> Candidate | None:
@@ -80,6 +103,9 @@ def _missing(facts: Facts) -> Candidate | None:
     waits = frozenset({classes.READ})
     calls = evidence.calls_that_wait(facts, waits)
     if alone < WASTED or not in_order or not small:
+        return None
+    if (cache.whole_share or 0.0) >= WHOLE:
+        # Readahead ends where a file does.
         return None
     if evidence.waiting_in(facts, waits, calls) < thresholds.LISTED:
         return None
@@ -164,6 +190,10 @@ CAUSE = Cause(
         Threshold(
             "request size, at most, if readahead is missing", SMALL_BYTES, "bytes",
             "readahead makes requests of 128 KiB and more; smaller ones mean it is off",
+        ),
+        Threshold(
+            "pages read, those of files no larger than what is read ahead (128 KiB), if readahead is missing, below", WHOLE, "share",
+            "of such a file one request brings all, whatever the readahead",
         ),
         Threshold("pages read, at least", PAGES_MIN, "pages", "4 MiB: less has no pattern"),
     ),

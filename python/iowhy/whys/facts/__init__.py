@@ -23,9 +23,11 @@ from iowhy.whys.facts import (
     failed,
     filesystems,
     in_order,
+    installed,
     io_limits,
     job,
     journal,
+    kernel_work,
     layers,
     layout,
     machine,
@@ -34,6 +36,7 @@ from iowhy.whys.facts import (
     missing,
     requests,
     run,
+    sleeps,
     space,
     stacks,
     subject,
@@ -116,6 +119,26 @@ class Facts:
         return calls.measure(self.relations, by_write)
 
     @cached_property
+    def sleeper(self) -> sleeps.Sleep | None:
+        """The call in which the thread sleeps that sets the pace; None if not known."""
+        return sleeps.sleeper(self.relations)
+
+    @cached_property
+    def waits_for_work(self) -> str | None:
+        """What from outside a server or watcher idles for, in words; None: its sleep is a wait of its own work."""
+        if self.run.pasted or self.budget.basis != "threads":
+            return None
+        found = sleeps.waits_for_work(self.relations, self.run.mode)
+        call = None if self.sleeper is None else self.sleeper.call
+        own = call in sleeps.TIMERS or call in sleeps.CHILDREN or call in sleeps.LOCKS
+        return None if own else found
+
+    @property
+    def worked_share(self) -> float:
+        """Of the time, the share in which there was work: all but what a server idles for want of any."""
+        return 1.0 if self.waits_for_work is None else 1.0 - self.budget.elapsed(classes.IDLE)
+
+    @cached_property
     def requests(self) -> requests.Requests:
         """The block requests, on the device that the command uses most."""
         return requests.measure(self.relations, _direction(self.budget), self.run.pasted)
@@ -157,6 +180,11 @@ class Facts:
         return used_files.inputs_gone(self.relations, reading or 0)
 
     @cached_property
+    def somebody_elses(self) -> bool:
+        """Whether what was typed is one program that came with the system."""
+        return installed.somebody_elses(self.manifest.command, self.relations)
+
+    @cached_property
     def evictors(self) -> tuple[evictors.Evictor, ...]:
         """Who took pages of its files out of the cache, the largest part first; empty: nobody, or not known."""
         return evictors.evictors(self.relations, self.machine)
@@ -187,6 +215,11 @@ class Facts:
     def filesystems(self) -> filesystems.Filesystems:
         """The filesystems of the command's files."""
         return filesystems.filesystems(self.relations)
+
+    @cached_property
+    def kernel_work(self) -> dict[str, float]:
+        """Of its CPU time in the kernel, what filesystems compute there, by what that is."""
+        return kernel_work.of_threads(self.relations)
 
     @cached_property
     def layers(self) -> layers.Layers | None:

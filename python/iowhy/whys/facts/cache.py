@@ -17,7 +17,8 @@ class Cache(Struct, frozen=True):
     A page costs what reading its file costs: `reread_cost` and `wasted_cost` are the parts of the time of all requests that
     read files in which pages came that had been there before, and pages that were read ahead and never used, of files whose look-ups are seen: none of it, where no
     page came, as of direct I/O. None if not known of which files the pages are. `costliest_*` is the file whose reads take most of the time of all requests that read
-    data, and its part of that.
+    data, and its part of that. `whole_share`: of the pages that were read, those of files that readahead's window holds whole.
+    `written_past_share`: of them, those of files that the command itself wrote past the cache (O_DIRECT) in this recording.
     """
 
     known: bool
@@ -47,6 +48,8 @@ class Cache(Struct, frozen=True):
     top_share: float | None = None
     passes: tuple[float, ...] = ()
     working_set_bytes: float | None = None
+    whole_share: float | None = None
+    written_past_share: float = 0.0
 
 
 class _Sums(Struct, frozen=True):
@@ -117,6 +120,29 @@ SELECT
 FROM f
 """
 
+
+class _Kinds(Struct, frozen=True):
+    whole: float | None
+    past: float | None
+
+
+#: The kernel's default window of readahead (read_ahead_kb): a smaller file is read by one request.
+WINDOW_BYTES = 128 * 1024
+#: Of what was written to a file, past the cache from which it counts as written so: less is its last block.
+PAST = 0.5
+
+_KINDS = f"""
+SELECT sum(c.added_pages) FILTER (n.size_bytes <= {WINDOW_BYTES}) / nullif(sum(c.added_pages), 0)::DOUBLE AS whole,
+  {{past}} AS past
+FROM file_cache AS c
+LEFT JOIN named_files AS n ON n.dev = c.dev AND n.ino = c.ino
+{{calls}}
+"""
+_PAST = f"""sum(c.added_pages) FILTER (
+    f.written_bytes - coalesce(c.dirtied_pages, 0) * {{page}} >= {PAST} * f.written_bytes
+    AND f.written_bytes >= {PAST} * c.added_pages * {{page}}
+  ) / nullif(sum(c.added_pages), 0)::DOUBLE"""
+
 #: Of the pages that were read, those whose files are known: with less, they do not speak for the others.
 COVERED = 0.5
 
@@ -158,8 +184,11 @@ def measure(relations: Relations, pasted: bool, group_refault_pages: float | Non
     costs = relations.one(_Costs, _COSTS) if relations.has("block_requests") else None
     if costs is None or costs.covered is None or costs.covered < COVERED:
         costs = _Costs(None, None, None, *((costs.path, costs.share) if costs else ()))
+    kinds = _kinds(relations)
     common = Cache(
         known=True,
+        whole_share=kinds.whole,
+        written_past_share=kinds.past or 0.0,
         estimated=bool(sums.estimated),
         lookups=sums.lookups,
         misses=sums.misses,
@@ -184,6 +213,14 @@ def measure(relations: Relations, pasted: bool, group_refault_pages: float | Non
     )
     top = relations.read(_Top, _TOP)
     return _with_top(relations, common, top[0]) if top else common
+
+
+def _kinds(relations: Relations) -> _Kinds:
+    """What kinds of files the pages that were read are of."""
+    called = relations.has("syscalls")
+    past = _PAST.format(page=relations.facts.page_bytes) if called else "NULL"
+    calls = "LEFT JOIN file_calls AS f ON f.dev = c.dev AND f.ino = c.ino" if called else ""
+    return relations.one(_Kinds, _KINDS.format(past=past, calls=calls))
 
 
 def _with_top(relations: Relations, common: Cache, top: _Top) -> Cache:

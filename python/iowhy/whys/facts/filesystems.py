@@ -87,6 +87,17 @@ def waited_for_most(relations: Relations) -> int | None:
     )
 
 
+def called_most(relations: Relations) -> int | None:
+    """The filesystem in calls on whose files most time passes, None where no calls were recorded."""
+    if not relations.has("syscalls"):
+        return None
+    return _first(
+        relations,
+        """SELECT dev FROM calls_by_filesystem WHERE dev IS NOT NULL
+        GROUP BY dev ORDER BY sum(total_ns) DESC, dev LIMIT 1""",
+    )
+
+
 def _first(relations: Relations, sql: str) -> int | None:
     found = relations.read(_Dev, sql)
     return found[0].dev if found else None

@@ -15,22 +15,23 @@ from iowhy.relations import Relations
 AT_WORK = 0.1
 
 
-class _Name(Struct, frozen=True):
+class _Processes(Struct, frozen=True):
     name: str
+    tgids: list[int]
 
 
-def executables(relations: Relations, names: Iterable[str]) -> frozenset[str]:
+def executables(relations: Relations, names: Iterable[str]) -> dict[str, frozenset[int]]:
     """Of some programs, those whose executable file was seen and whose processes did a part of the work, or
-    those that these started: a build is done by the compilers of make.
+    those that these started (a build is done by the compilers of make), each with all of these processes.
 
     A process carries the first 15 letters of its executable's name, behind which a version may be (python3.11); threads may
     have their own names.
     """
     listed = ", ".join(f"('{name}')" for name in sorted(set(names)))
     if not listed or not relations.has("threads"):
-        return frozenset()
+        return {}
     seen = relations.read(
-        _Name,
+        _Processes,
         f"""
         WITH RECURSIVE asked (name) AS (VALUES {listed}), busy AS (
           SELECT tgid, sum(interval_ns - coalesce(sleeping_ns, 0)) AS ns FROM thread_time GROUP BY tgid
@@ -41,10 +42,10 @@ def executables(relations: Relations, names: Iterable[str]) -> frozenset[str]:
     OR starts_with(t.comm, left(a.name || '.', 15)) OR starts_with(t.comm, left(a.name || '-', 15))
           UNION SELECT u.name, p.tgid FROM under AS u JOIN processes AS p ON p.ppid = u.tgid
         ), files_of AS (
-          SELECT DISTINCT regexp_extract(path, '[^/]*$') AS base FROM ({_seen(relations)}) AS s
+          SELECT DISTINCT regexp_extract(path, '[^/]*$') AS base FROM ({seen_paths(relations)}) AS s
           WHERE regexp_matches(path, '/(s?bin|libexec|lib[^/]*)/')
         )
-        SELECT a.name FROM asked AS a
+        SELECT a.name, list(DISTINCT u.tgid) AS tgids FROM asked AS a
         JOIN under AS u ON u.name = a.name
         LEFT JOIN busy AS b ON b.tgid = u.tgid
         CROSS JOIN whole AS w
@@ -53,7 +54,7 @@ def executables(relations: Relations, names: Iterable[str]) -> frozenset[str]:
         GROUP BY a.name, w.ns HAVING coalesce(sum(b.ns), 0) >= {AT_WORK} * w.ns
         """,
     )
-    return frozenset(one.name for one in seen)
+    return {one.name: frozenset(one.tgids) for one in seen}
 
 
 def matched(relations: Relations, patterns: Sequence[str]) -> frozenset[str]:
@@ -65,12 +66,12 @@ def matched(relations: Relations, patterns: Sequence[str]) -> frozenset[str]:
     some = text_literal("|".join(map(_expression, asked)))
     (found,) = relations.rows(
         f"""SELECT {", ".join(map(_is_there, asked))}
-        FROM (SELECT path FROM ({_seen(relations)}) AS s WHERE regexp_full_match(path, {some}, 's')) AS s"""
+        FROM (SELECT path FROM ({seen_paths(relations)}) AS s WHERE regexp_full_match(path, {some}, 's')) AS s"""
     )
     return frozenset(pattern for pattern, there in zip(asked, found, strict=True) if there)
 
 
-def _seen(relations: Relations) -> str:
+def seen_paths(relations: Relations) -> str:
     """SQL: paths of files that were opened or whose code ran."""
     files = "SELECT path FROM named_files WHERE kind <> 'directory'"
     return f"{files} UNION ALL SELECT path FROM modules" if relations.has("modules") else files

@@ -1,5 +1,6 @@
 """Who the sentences of a verdict are about: the program, the server, the container, the machine."""
 
+import re
 import shlex
 from pathlib import PurePath
 
@@ -10,7 +11,8 @@ from iowhy.relations import Relations
 from iowhy.whys.facts.threads import busiest
 
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "busybox"})
-_INTERPRETERS = ("python", "perl", "ruby", "node", "php", "lua", "Rscript", *_SHELLS)
+#: A version may stand behind the name.
+_INTERPRETERS = re.compile(rf"(python|perl|ruby|node|php|lua|Rscript|{'|'.join(_SHELLS)})[\d.]*")
 #: Programs that only start another one.
 _WRAPPERS = frozenset(
     {
@@ -57,9 +59,22 @@ def _typed(argv: tuple[str, ...]) -> str | None:
         return None
     if name in _SHELLS and len(argv) > 2 and argv[1].startswith("-") and argv[1].endswith("c"):
         return _first_word(argv[2])
-    if name.startswith(_INTERPRETERS) and len(argv) > 1 and not argv[1].startswith("-"):
+    if _INTERPRETERS.fullmatch(name) and len(argv) > 1 and not argv[1].startswith("-"):
         return f"{name} {PurePath(argv[1]).name}"
     return name or None
+
+
+def single_program(argv: tuple[str, ...]) -> str | None:
+    """What was typed to start one program, or the script of an interpreter; None of a script of several commands, and of what
+    only starts others."""
+    name = PurePath(argv[0]).name if argv else ""
+    if not name or name in _WRAPPERS:
+        return None
+    if name in _SHELLS and len(argv) > 2 and argv[1].startswith("-") and argv[1].endswith("c"):
+        return _first_word(argv[2])
+    if _INTERPRETERS.fullmatch(name):
+        return argv[1] if len(argv) > 1 and argv[1].startswith("/") else None
+    return argv[0]
 
 
 def _first_word(text: str) -> str | None:

@@ -11,13 +11,49 @@ from iowhy.relations import Relations
 ONE_OF_THEM = 0.02
 
 
+class Own(Struct, frozen=True):
+    """What is a program's own: the work of its processes (empty: of any), and files of these patterns (GLOB; empty: any).
+
+    `next_to` are ends of names: a file is the program's if there is one with such an end next to it, as a journal next to its database.
+    """
+
+    tgids: frozenset[int] = frozenset()
+    files: tuple[str, ...] = ()
+    next_to: tuple[str, ...] = ()
+
+    def condition(self, row: str, file: str) -> str:
+        """SQL: whether a row (with `tid`) and its file, which may be none, are its own. A file of no known path may be."""
+        parts = []
+        if self.tgids:
+            tgids = ", ".join(map(str, sorted(self.tgids)))
+            parts.append(f"{row}.tid IN (SELECT tid FROM threads WHERE tgid IN ({tgids}))")
+        if self.files:
+            parts.append(f"({self.of_files(file)})")
+        return " AND ".join(parts) or "true"
+
+    def of_files(self, file: str) -> str:
+        """SQL: whether a file, which may be none, is its own."""
+        either = [f"{file}.path IS NULL"]
+        either += [f"{file}.path GLOB {text_literal(one)}" for one in self.files]
+        either += [
+            f"{file}.path IN (SELECT left(path, length(path) - {len(end)}) FROM named_files "
+            f"WHERE suffix(path, {text_literal(end)}))"
+            for end in self.next_to
+        ]
+        return " OR ".join(either)
+
+
 class _Time(Struct, frozen=True):
     concerned_ns: int | None
     all_ns: int | None
 
 
 def share_of_syncs(
-    relations: Relations, files: Sequence[str], spared: Sequence[str], calls: Sequence[str]
+    relations: Relations,
+    files: Sequence[str],
+    spared: Sequence[str],
+    calls: Sequence[str],
+    own: Own | None = None,
 ) -> float | None:
     """Of the time in which a sync call is under way, the share in which one is that a setting is about.
 
@@ -26,7 +62,7 @@ def share_of_syncs(
 
     `files` are patterns of paths (GLOB; none: any file), `spared` those that it leaves alone, `calls` names of
     calls (none: any). A file whose path is not known may be one of them and counts; a call without a file (`sync`)
-    is about all of them, and counts only where any file does.
+    is about all of them, and counts only where any file does. `own`: what the program itself syncs; None: anything.
     """
     if not relations.has("syscalls"):
         return None
@@ -35,6 +71,8 @@ def share_of_syncs(
     )
     about = [f"s.ino IS NOT NULL AND ({matches})"] if files else []
     about += [f"NOT coalesce(f.path GLOB {text_literal(one)}, false)" for one in spared]
+    if own is not None:
+        about.append(own.condition("s", "f"))
     if calls:
         names = ", ".join(text_literal(one) for one in calls)
         about.append(f"split_part(s.name, ' ', 1) IN ({names})")

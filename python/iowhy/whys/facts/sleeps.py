@@ -1,0 +1,184 @@
+"""In which call the thread sleeps that sets the pace: not those that wait for it, nor helpers that idle."""
+
+from msgspec import Struct
+
+from iowhy.relations import Relations
+from iowhy.whys import classes
+
+#: Threads that are looked at, the busiest first.
+_THREADS = 200
+#: Calls that wait for what comes from elsewhere, or for a time that is over.
+POLLS = frozenset(
+    {
+        "epoll_pwait",
+        "epoll_pwait2",
+        "epoll_wait",
+        "poll",
+        "ppoll",
+        "pselect6",
+        "select",
+        "restart_syscall",
+    }
+)
+CHILDREN = frozenset({"wait4", "waitid", "waitpid", "rt_sigsuspend", "rt_sigtimedwait", "pause"})
+TIMERS = frozenset({"clock_nanosleep", "nanosleep"})
+#: Calls that wait for a lock on a file.
+LOCKS = frozenset({"fcntl", "flock"})
+_MOVES = classes.DATA_READS | classes.DATA_WRITES
+#: Calls on sockets: whoever makes one may have a peer to wait for.
+_PEERS = frozenset(
+    {
+        "accept",
+        "accept4",
+        "connect",
+        "recvfrom",
+        "recvmsg",
+        "recvmmsg",
+        "sendto",
+        "sendmsg",
+        "sendmmsg",
+        "socket",
+    }
+)
+_SERVES = frozenset({"accept", "accept4"})
+#: Calls that ask to be told when files change.
+_WATCHES = frozenset({"fanotify_mark", "inotify_add_watch"})
+
+
+class Sleep(Struct, frozen=True):
+    """The call in which a thread sleeps longest: how often, and how long. `path` of its file, if it has one that is known.
+
+    `peers`: whether its process makes calls on sockets.
+    """
+
+    tid: int
+    tgid: int
+    comm: str
+    call: str
+    calls: int
+    total_ns: float
+    path: str | None
+    moved_kind: str | None
+    peers: bool
+
+
+class _Thread(Struct, frozen=True):
+    tid: int
+    tgid: int
+    ppid: int | None
+    comm: str | None
+    active_ns: int
+
+
+_BUSIEST = """
+SELECT n.tid, n.tgid, any_value(n.ppid) AS ppid, any_value(n.comm) AS comm,
+  CAST(coalesce(sum(t.cpu_ns), 0) + coalesce(sum(t.runnable_ns), 0) + coalesce(sum(t.blocked_ns), 0) AS BIGINT) AS active_ns
+FROM threads AS n LEFT JOIN thread_totals AS t ON t.tid = n.tid AND t.tgid = n.tgid
+GROUP BY n.tid, n.tgid ORDER BY active_ns DESC, n.tid LIMIT {most}
+"""
+
+
+class _Call(Struct, frozen=True):
+    tid: int
+    tgid: int
+    name: str
+    calls: int
+    total_ns: int
+    path: str | None = None
+    kind: str | None = None
+
+
+_IDLE = """
+SELECT tid, tgid, name, CAST(sum(calls) AS BIGINT) AS calls, CAST(sum(total_ns) AS BIGINT) AS total_ns
+FROM syscall_totals WHERE name IN {names} GROUP BY tid, tgid, name
+"""
+_SLEEPING = """
+SELECT c.tid, c.tgid, c.name, CAST(sum(c.calls) AS BIGINT) AS calls, CAST(sum(c.sleeping_ns) AS BIGINT) AS total_ns,
+  any_value(f.path) AS path, any_value(f.kind) AS kind
+FROM call_sums AS c LEFT JOIN named_files AS f ON f.dev = c.dev AND f.ino = c.ino
+WHERE c.sleeping_ns > 0 GROUP BY c.tid, c.tgid, c.name, c.dev, c.ino
+"""
+
+
+class _Name(Struct, frozen=True):
+    tgid: int
+    name: str
+
+
+def sleeper(relations: Relations) -> Sleep | None:
+    """Where the busiest thread sleeps; if that is for another process of the recording, where that one does. None where no call is known."""
+    if not all(map(relations.has, ("threads", "thread_time", "syscall_totals"))):
+        return None
+    threads = relations.read(_Thread, _BUSIEST.format(most=_THREADS))
+    longest = _longest(relations)
+    peers = _peers(relations)
+    seen: set[int] = set()
+    found: Sleep | None = None
+    at = next((one for one in threads if one.tid in longest), None)
+    while at is not None and at.tgid not in seen:
+        seen.add(at.tgid)
+        call = longest[at.tid]
+        found = Sleep(
+            at.tid, at.tgid, at.comm or f"thread {at.tid}", call.name, call.calls, call.total_ns, call.path,
+            call.kind, at.tgid in peers,
+        )  # fmt: skip
+        at = _waited_for(at, call, threads, longest, seen)
+    return found
+
+
+def _waited_for(
+    waiter: _Thread,
+    call: _Call,
+    threads: list[_Thread],
+    longest: dict[int, _Call],
+    seen: set[int],
+) -> _Thread | None:
+    """The busiest thread of a process that this one may wait for: a child, or whoever is at the other end of a pipe."""
+    others = [one for one in threads if one.tgid not in seen and one.tid in longest]
+    if call.name in CHILDREN:
+        return next((one for one in others if one.ppid == waiter.tgid), None)
+    if call.name in _MOVES and call.kind in ("pipe", "socket"):
+        return next((one for one in others if longest[one.tid].name not in CHILDREN), None)
+    return None
+
+
+def _longest(relations: Relations) -> dict[int, _Call]:
+    """Of each thread the call in which it sleeps longest."""
+    rows = relations.read(_Call, _IDLE.format(names=classes.quoted(classes.IDLE_CALLS)))
+    if relations.has("syscalls"):
+        rows += relations.read(_Call, _SLEEPING)
+    rows.sort(key=lambda one: (one.total_ns, one.path is not None, one.name))
+    return {one.tid: one for one in rows if one.total_ns > 0}
+
+
+def _peers(relations: Relations) -> frozenset[int]:
+    """Processes that make calls on sockets."""
+    found = relations.read(
+        _Name,
+        f"SELECT DISTINCT tgid, name FROM syscall_totals WHERE name IN {classes.quoted(_PEERS)}",
+    )
+    return frozenset(one.tgid for one in found)
+
+
+def waits_for_work(relations: Relations, mode: str) -> str | None:
+    """What from outside it waits for while it idles, in words: clients of a server, changes of files; None: it has work to do.
+
+    A server is who takes connections, and what ran already before it was recorded; not if it connects to others itself, which may be what
+    it waits for.
+    """
+    asked = classes.quoted(_SERVES | _WATCHES | {"connect"})
+    called = (
+        {
+            one.name
+            for one in relations.read(
+                _Name, f"SELECT DISTINCT 0 AS tgid, name FROM syscall_totals WHERE name IN {asked}"
+            )
+        }
+        if relations.has("syscall_totals")
+        else set()
+    )
+    if "connect" in called:
+        return None
+    if called & _SERVES or mode == "attach":
+        return "clients"
+    return "files to change" if called & _WATCHES else None

@@ -1,0 +1,110 @@
+"""If no cause explains most of the time: suspects, what speaks for and against each, and the command that would decide."""
+
+from msgspec import Struct
+
+from iowhy.invocation import as_root
+from iowhy.whys import classes, evidence
+from iowhy.whys.chain import percent
+from iowhy.whys.facts import Facts
+from iowhy.whys.facts.holders import held_share
+from iowhy.whys.finding import Finding
+from iowhy.whys.typed import Commands
+
+#: How many are named.
+MOST = 2
+_EVEN = 0.5
+_OTHERS = "what is between the calls and {}: a limit, a lock, the kernel's own threads"
+
+
+class Suspect(Struct, frozen=True):
+    """One candidate, with what speaks for and what against it; "" for nothing."""
+
+    could_be: str
+    speaks_for: str = ""
+    against: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """All of it."""
+        said = [f"for it: {self.speaks_for}"] if self.speaks_for else []
+        said += [f"against it: {self.against}"] if self.against else []
+        return f"{self.could_be} ({'; '.join(said)})"
+
+
+class Doubt(Struct, frozen=True):
+    """Suspects, the best first, and the command that would distinguish them."""
+
+    suspects: tuple[Suspect, ...]
+    decided_by: str
+
+
+def doubt(facts: Facts, made: Commands, findings: tuple[Finding, ...], cls: str) -> Doubt | None:
+    """About the time of a class that no cause explains; None of other tools' texts, of which the next step is known."""
+    if facts.run.pasted:
+        return None
+    by_class, command = _of_class(facts, cls)
+    listed = [
+        Suspect(
+            one.cause,
+            one.chain[0].statement if one.chain else one.summary,
+            one.against[0] if one.against else f"it explains {percent(one.share)} of the time",
+        )
+        for one in findings[:1]
+        if cls in one.classes
+    ]
+    found = (*listed, *by_class)[:MOST]
+    return Doubt(found, made.filled(command)) if found else None
+
+
+def _of_class(facts: Facts, cls: str) -> tuple[list[Suspect], str]:
+    """What could take the time of a class, the likelier first, and the command."""
+    if cls in classes.STORAGE or cls == classes.THROTTLED:
+        return _of_storage(facts), f"`{as_root()} run -a --duration 10s` while it runs again"
+    if cls == classes.LOCK:
+        return _of_lock(facts), f"`{as_root()} run -a --duration 10s` while it runs again"
+    if cls in classes.CPU:
+        return _of_cpu(facts), "`iowhy report callers`"
+    waits = facts.budget.heaviest_reasons(frozenset({cls}))
+    reasons = [f"{percent(share)} of the time is {reason}" for reason, share in waits[:MOST]]
+    return [Suspect(one) for one in reasons], "`iowhy report waits`"
+
+
+def _of_storage(facts: Facts) -> list[Suspect]:
+    """The device, or what keeps its requests from it."""
+    name = facts.requests.device or "its device"
+    busy = evidence.busy_while_waiting(facts)
+    if busy is None:
+        return [
+            Suspect(_OTHERS.format(name), speaks_for="it has no request there"),
+            Suspect(name, against="it has no request there"),
+        ]
+    at_work, idle = (
+        f"{name} is busy in {percent(busy)} of the waiting",
+        f"{name} is idle in {percent(1 - busy)} of the waiting",
+    )
+    device = Suspect(name, at_work, idle) if busy >= _EVEN else Suspect(name, "", idle)
+    other = Suspect(_OTHERS.format(name), idle, "" if busy < _EVEN else at_work)
+    return [device, other] if busy >= _EVEN else [other, device]
+
+
+def _of_lock(facts: Facts) -> list[Suspect]:
+    """One of its threads, or a holder that is not in the recording."""
+    reasons = frozenset(r for r, _ in facts.budget.heaviest_reasons(frozenset({classes.LOCK})))
+    held = held_share(facts.relations, reasons) or 0.0
+    own = Suspect(
+        "one of its threads, which holds the lock",
+        f"one may hold it in {percent(held)} of the waiting",
+    )
+    outside = Suspect(
+        "a holder outside the recording",
+        f"no thread of it can hold it in {percent(1 - held)} of the waiting",
+    )
+    return [own, outside] if held >= _EVEN else [outside, own]
+
+
+def _of_cpu(facts: Facts) -> list[Suspect]:
+    """The program's own code, or the kernel's for its calls."""
+    user, kernel = facts.budget.elapsed(classes.USER), facts.budget.elapsed(classes.KERNEL)
+    own = Suspect("the program's own code", f"{percent(user)} of the time")
+    calls = Suspect("the kernel's code for its calls", f"{percent(kernel)} of the time")
+    return [own, calls] if user >= kernel else [calls, own]

@@ -11,6 +11,7 @@ from iowhy.recordings.sql_text import text_literal
 from iowhy.relations import Relations
 from iowhy.relations.interpreters import NAMED_BY_A_MAP, interpreter
 from iowhy.sentences import worded
+from iowhy.units import percent
 from iowhy.whys import classes
 from iowhy.whys.chain import link
 from iowhy.whys.facts import Facts

@@ -145,9 +145,7 @@ def verdict_of(facts: Facts) -> Verdict:
     if not facts.run.pasted:
         unknowns += _missing(facts.run.missing)
     return Verdict(
-        headline=answer.headline(
-            facts, made, tuple(findings), stated, unclaimed
-        ),
+        headline=answer.headline(facts, made, tuple(findings), stated, unclaimed),
         findings=tuple(findings),
         budget=budget,
         unknowns=tuple(made.filled(one) for one in unknowns),

@@ -47,6 +47,11 @@ def worded(id_: str, template: str, /, **values: object) -> Sentence:
     return _made(_Places().format(template, **values), id_, values)
 
 
+def named(id_: str, text: str, /, **values: object) -> Sentence:
+    """A text that was put together elsewhere, with its id."""
+    return _made(text, id_, values)
+
+
 def _made(text: str, id_: str, values: Mapping[str, object]) -> Sentence:
     made = Sentence(text)
     made.id, made.values = id_, values

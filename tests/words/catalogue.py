@@ -28,6 +28,8 @@ BY_NAME = {
     "sqlite3.iowhy", "cpus": "2", "filesystem": "ext4", "unit": "bytes", "where": "iowhy.toml:3", "key": "keep", "line": "17",
 }  # fmt: skip
 _ERRORS = {"Problem", "Refused", "LevelFailed", "Unreadable", "_problem", "problem"}
+#: What makes a sentence with an id: which argument that is, and which the text.
+_NAMED = {"worded": (0, 1), "link": (4, 0)}
 _SENTENCE = re.compile(r"[A-Za-z’'`…)},:%]{2,}\S* \S*[a-z]{2,}")
 _CODE = re.compile(
     r"\b(SELECT|FROM|WHERE|JOIN|CREATE|CASE WHEN|CAST|INSERT|COPY|DROP|DESCRIBE|REPLACE|NULL::|<[a-z]+ )\b|^\s*[.#][\w-]+ *\{|\(\?[:<P]|\\[bdsw]"
@@ -90,11 +92,12 @@ def _of_module(path: Path) -> Iterator[Entry]:
     place = module.replace("/", ".")
     counted: dict[str, int] = {}
     for function, node, call in _strings(ast.parse(path.read_text()), "", ""):
-        if call == "worded":
-            assert isinstance(node, ast.Call)
-            name, template = node.args[0], node.args[1]
+        if call in _NAMED and isinstance(node, ast.Call):
+            name, said = node.args[_NAMED[call][0]], node.args[_NAMED[call][1]]
             assert isinstance(name, ast.Constant), f"{path}:{node.lineno}: an id is a literal"
-            yield Entry(_room(module), str(name.value), _filled(example(template)))
+            text = example(said)
+            text = _filled(text) if call == "worded" else text
+            yield Entry(_room(module), str(name.value), text)
             continue
         text = example(node)
         if _is_sentence(text):
@@ -113,7 +116,7 @@ def _strings(node: ast.AST, function: str, call: str) -> Iterator[tuple[str, ast
         function = node.name
     if isinstance(node, ast.Call):
         call = _called(node)
-        if call == "worded":
+        if call in _NAMED and len(node.args) > max(_NAMED[call]):
             yield function, node, call
             return
         if call in {"compile", "TypeVar", "getLogger"}:

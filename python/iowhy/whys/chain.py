@@ -4,15 +4,19 @@ One place builds links, so that every statement shows its number the same way an
 value next to it for programs.
 """
 
+from iowhy.sentences import named
 from iowhy.units import count, duration, percent, plural, rate, size
 from iowhy.whys.finding import Link
 
 __all__ = ["chain_of", "count", "duration", "link", "percent", "plural", "rate", "size"]
 
 
-def link(statement: str, value: float | None, unit: str, report: str) -> Link:
-    """One link: a statement in words, its bare number and unit, the report that holds the rows."""
-    return Link(statement, None if value is None else float(value), unit, report)
+def link(
+    statement: str, value: float | None, unit: str, report: str, id_: str | None = None
+) -> Link:
+    """One link: a statement in words, its bare number and unit, the report that holds the rows; `id_` names one that has no id."""
+    said = statement if id_ is None else named(id_, statement, value=value)
+    return Link(said, None if value is None else float(value), unit, report)
 
 
 def chain_of(*links: Link | None) -> tuple[Link, ...]:

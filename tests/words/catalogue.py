@@ -91,21 +91,39 @@ def _of_module(path: Path) -> Iterator[Entry]:
     module = str(path.relative_to(PACKAGE).with_suffix(""))
     place = module.replace("/", ".")
     counted: dict[str, int] = {}
-    for function, node, call in _strings(ast.parse(path.read_text()), "", ""):
+    tree = ast.parse(path.read_text())
+    before = _assigned(tree)
+    for function, node, call in _strings(tree, "", ""):
         if call in _NAMED and isinstance(node, ast.Call):
             name, said = node.args[_NAMED[call][0]], node.args[_NAMED[call][1]]
             assert isinstance(name, ast.Constant), f"{path}:{node.lineno}: an id is a literal"
+            if isinstance(said, ast.Name):
+                said = next(
+                    text for at, name, text in before if name == said.id and at < said.lineno
+                )
             text = example(said)
             text = _filled(text) if call == "worded" else text
             yield Entry(_room(module), str(name.value), text)
             continue
         text = example(node)
-        if _is_sentence(text):
+        if _is_sentence(text) and "{" not in text:
             key = f"{place}.{function}".rstrip(".")
             counted[key] = counted.get(key, 0) + 1
             yield Entry(
                 "errors" if call in _ERRORS else _room(module), f"{key}.{counted[key]}", text
             )
+
+
+def _assigned(tree: ast.Module) -> list[tuple[int, str, ast.expr]]:
+    """Texts that have a name, the last one first."""
+    found = [
+        (node.lineno, node.targets[0].id, node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and _is_text(node.value)
+    ]
+    return sorted(found, key=lambda one: -one[0])
 
 
 def _strings(node: ast.AST, function: str, call: str) -> Iterator[tuple[str, ast.expr, str]]:

@@ -1,7 +1,7 @@
 """Undo what logs, mail and wikis do to tables in ways that no list has: each way is tried, and kept where more figures are understood then.
 
 A prefix or frame is found by its regularity: words of one shape before each line of a stretch. A line that was wrapped is one that was
-not understood, behind one that has no room for its first word. Each repair gives the lines anew, each with the place that it had.
+not understood, behind one that has no room for its first word. Each repair gives the lines again, each with the place that it had.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """How sure a finding is: what lowers its confidence, each with the reason in words."""
 
+from collections.abc import Iterator
+
 from iowhy.recordings.schema import tables
 from iowhy.sentences import Sentence, worded
 from iowhy.whys.facts import Facts
@@ -36,70 +38,79 @@ _REPORTS = {
 LOST_SHARE = 0.001
 
 
+#: What lowers a confidence: its factor, what it is then at most, and the reason.
+_Doubt = tuple[float, float, Sentence]
+
+
 def confidence(facts: Facts, candidate: Candidate) -> tuple[float, tuple[str, ...]]:
     """The candidate's own confidence, lowered by what the recording lacks; with the reasons."""
     value = candidate.confidence
     reasons = list(candidate.lowered_by)
+    for factor, most, said in (*_of_rows(facts, candidate), *_of_the_run(facts, candidate)):
+        value = min(value * factor, most)
+        reasons.append(said)
+    return max(0.05, min(0.99, value)), tuple(reasons)
+
+
+def _of_rows(facts: Facts, candidate: Candidate) -> Iterator[_Doubt]:
+    """What was lost, and sensors that did not run."""
     run = facts.run
     for table, lost in run.lost.items():
         share = lost / max(1, lost + run.kept.get(table, 0))
         if share > LOST_SHARE:
-            value *= max(0.5, 1 - share)
             said = "{events:count event} of {table} were lost ({share:share})"
-            reasons.append(worded("events-lost", said, events=lost, table=table, share=share))
-    for one in facts.run.mismatches:
+            why = worded("events-lost", said, events=lost, table=table, share=share)
+            yield max(0.5, 1 - share), 1.0, why
+    for one in run.mismatches:
         # Incomplete sums are not used; the rows that they add up may be.
         if tables()[one.table].sums is None and one.share > LOST_SHARE:
-            value = min(value * max(0.5, 1 - one.share), PART)
             said = "{table}: {differs}"
-            reasons.append(worded("rows-differ", said, table=one.table, differs=one.words))
-    if "block_requests" in candidate.needs and not run.pasted:
+            why = worded("rows-differ", said, table=one.table, differs=one.words)
+            yield max(0.5, 1 - one.share), PART, why
+    if run.pasted:
+        return
+    if "block_requests" in candidate.needs:
         found = facts.requests
         share = found.unseen / max(1, found.count)
         if share > LOST_SHARE:
-            value *= max(0.5, 1 - share)
             said = "the end of {requests:count request} was not seen ({share:share})"
-            reasons.append(worded("ends-unseen", said, requests=found.unseen, share=share))
-    if not run.pasted:
-        for sensor in candidate.needs:
-            if not facts.recording.ran(sensor):
-                value *= 0.75
-                why = run.missing.get(sensor, "was not asked for")
-                said = "the sensor {sensor} did not run: {why}"
-                reasons.append(worded("sensor-missing", said, sensor=sensor, why=why))
+            yield (
+                max(0.5, 1 - share), 1.0, worded("ends-unseen", said, requests=found.unseen, share=share)
+            )  # fmt: skip
+    for sensor in candidate.needs:
+        if not facts.recording.ran(sensor):
+            said = "the sensor {sensor} did not run: {why}"
+            missing = run.missing.get(sensor, "was not asked for")
+            yield 0.75, 1.0, worded("sensor-missing", said, sensor=sensor, why=missing)
+
+
+def _of_the_run(facts: Facts, candidate: Candidate) -> Iterator[_Doubt]:
+    """What was recorded, and how much of it."""
+    run, intervals = facts.run, facts.budget.intervals
     if run.elapsed_ns is not None and run.elapsed_ns < SHORT_NS and not run.pasted:
-        value *= 0.7
-        reasons.append(worded("short-run", "the run is short ({took:ns})", took=run.elapsed_ns))
-    elif facts.budget.intervals is not None and facts.budget.intervals < FEW_INTERVALS:
-        value *= 0.8
-        verb = "was" if facts.budget.intervals == 1 else "were"
+        yield 0.7, 1.0, worded("short-run", "the run is short ({took:ns})", took=run.elapsed_ns)
+    elif intervals is not None and intervals < FEW_INTERVALS:
         said = "only {intervals:count interval} of time {verb} recorded"
-        reasons.append(worded("few-intervals", said, intervals=facts.budget.intervals, verb=verb))
+        verb = "was" if intervals == 1 else "were"
+        yield 0.8, 1.0, worded("few-intervals", said, intervals=intervals, verb=verb)
     if run.recorder_cpu_share is not None and run.recorder_cpu_share > RECORDER_SHARE:
-        value *= 0.85
         said = "the recorder itself took {share:share} of the CPU time"
-        reasons.append(worded("recorder-cost", said, share=min(1.0, run.recorder_cpu_share)))
+        yield 0.85, 1.0, worded("recorder-cost", said, share=min(1.0, run.recorder_cpu_share))
     if facts.budget.basis == "machine":
-        value *= 0.85
         said = "the figures are for the whole machine, not for one command"
-        reasons.append(worded("of-the-machine", said))
+        yield 0.85, 1.0, worded("of-the-machine", said)
     elif facts.budget.basis in ("calls", "waits"):
-        value *= 0.9
         said = "the shares are of what one tool counted, not of all time"
-        reasons.append(worded("of-one-tool", said))
+        yield 0.9, 1.0, worded("of-one-tool", said)
     if not run.complete:
-        value *= 0.9
-        reasons.append(worded("cut-off", "the recording was cut off before its end"))
+        yield 0.9, 1.0, worded("cut-off", "the recording was cut off before its end")
     if run.skipped:
-        value *= 1 - run.skipped_share
-        value = value if run.skipped_share < FEW_SKIPPED else min(value, PART)
-        reasons.append(rows_not_read(facts))
+        most = 1.0 if run.skipped_share < FEW_SKIPPED else PART
+        yield 1 - run.skipped_share, most, rows_not_read(facts)
     part = part_shown(facts, candidate)
     if part is not None:
-        value = min(value, PART)
         said = "the text shows only part of what happened: {part}"
-        reasons.append(worded("only-part", said, part=part))
-    return max(0.05, min(0.99, value)), tuple(reasons)
+        yield 1.0, PART, worded("only-part", said, part=part)
 
 
 def rows_not_read(facts: Facts) -> Sentence:

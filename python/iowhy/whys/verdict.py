@@ -76,7 +76,7 @@ class Verdict(Struct, frozen=True):
         return f"{self.headline} Fix ({first.cause}): {fix.do}{f'; {saved}' if saved else ''}."
 
     def saved(self, fix: Fix) -> str:
-        """What a fix could save at best, in words; nothing where it is not known to."""
+        """What a fix could save at best, in words; nothing if it is not known to."""
         of = next((one for one in self.findings if fix in one.fixes), None)
         if of is not None and self.budget.lower_bound and frozenset(of.classes) <= classes.STORAGE:
             return ""

@@ -81,7 +81,7 @@ def find(facts: Facts) -> Candidate | None:
 
 
 def _may_be_many_programs(facts: Facts) -> bool:
-    """A whole machine's CPU time beside a device that is waited for: what computes need not be what waits."""
+    """A whole machine's CPU time next to a device that is waited for: what computes need not be what waits."""
     if facts.budget.basis != "machine" or any(
         share >= FILLED for share in facts.measured.metric("cpu_share").values()
     ):

@@ -1,4 +1,4 @@
-"""What benchmarks, containers, mounts and processes show in figures of their own."""
+"""What benchmarks, containers, mounts and processes show in their own figures."""
 
 from collections.abc import Iterator, Mapping
 

@@ -51,6 +51,7 @@ def find(facts: Facts) -> Candidate | None:
                 cache.added,
                 "pages",
                 "cache",
+                "cache-cold.added",
             ),
             None
             if cache.reread_share is None
@@ -59,6 +60,7 @@ def find(facts: Facts) -> Candidate | None:
                 first,
                 "share",
                 "cache",
+                "cache-cold.first",
             ),
             _heaviest(facts),
             *way,
@@ -86,7 +88,9 @@ def _heaviest(facts: Facts) -> Link | None:
         verb, whole = "has", "these pages"
     if path is None or share is None or share < MOST:
         return None
-    return link(f"{path} {verb} {percent(share)} of {whole}", share, "share", report)
+    return link(
+        f"{path} {verb} {percent(share)} of {whole}", share, "share", report, "cache-cold.share"
+    )
 
 
 def _the_way(facts: Facts) -> tuple[Link | None, ...]:
@@ -101,7 +105,13 @@ def _the_way(facts: Facts) -> tuple[Link | None, ...]:
         return ()
     return (
         links.request_shape(facts),
-        link(links.answered_in(facts, service), service, "ns", "request-latency"),
+        link(
+            links.answered_in(facts, service),
+            service,
+            "ns",
+            "request-latency",
+            "cache-cold.service",
+        ),
     )
 
 

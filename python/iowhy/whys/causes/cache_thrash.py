@@ -187,6 +187,7 @@ def _again_on_cpu(facts: Facts, on_cpu: float) -> Link | None:
         on_cpu,
         "share",
         "kernel-time",
+        "cache-thrash.on-cpu",
     )
 
 
@@ -237,6 +238,7 @@ def _evicted(facts: Facts) -> Link | None:
         largest.share,
         "share",
         "evictions",
+        "cache-thrash.share",
     )
 
 
@@ -265,12 +267,14 @@ def _chain(
             cache.hit_ratio,
             "share",
             "cache",
+            "cache-thrash.hit-ratio",
         ),
         link(
             f"{percent(again)} of the {count(cache.added)} pages read had been in the cache before",
             again,
             "share",
             "cache",
+            "cache-thrash.again",
         ),
         _again_on_cpu(facts, on_cpu),
         None
@@ -281,11 +285,16 @@ def _chain(
             cache.top_times_read,
             "times",
             "cache",
+            "cache-thrash.top-times-read",
         ),
         None
         if len(cache.passes) < 2
         else link(
-            f"hit ratio pass by pass: {passes}", cache.passes[-1], "share", "cache-over-time"
+            f"hit ratio pass by pass: {passes}",
+            cache.passes[-1],
+            "share",
+            "cache-over-time",
+            "cache-thrash.passes",
         ),
         _evicted(facts),
         None
@@ -296,6 +305,7 @@ def _chain(
             used,
             "bytes",
             "cache",
+            "cache-thrash.used",
         ),
     )
 
@@ -353,12 +363,14 @@ def _pasted_chain(facts: Facts, hit_ratio: float, misses: float) -> tuple[Link, 
             hit_ratio,
             "share",
             "cache",
+            "cache-thrash.hit-ratio-2",
         ),
         link(
             f"{count(misses)} misses: {size(misses * facts.page_bytes)} had to be read in the time shown",
             misses * facts.page_bytes,
             "bytes",
             "cache",
+            "cache-thrash.misses",
         ),
         None
         if machine.free_bytes is None
@@ -367,6 +379,7 @@ def _pasted_chain(facts: Facts, hit_ratio: float, misses: float) -> tuple[Link, 
             machine.free_bytes,
             "bytes",
             "system",
+            "cache-thrash.free-bytes",
         ),
         None
         if machine.cached_peak_bytes is None
@@ -375,6 +388,7 @@ def _pasted_chain(facts: Facts, hit_ratio: float, misses: float) -> tuple[Link, 
             machine.cached_peak_bytes,
             "bytes",
             "system",
+            "cache-thrash.cached-peak-bytes",
         ),
     )
 

@@ -54,10 +54,13 @@ def _chain(facts: Facts, share: float, full: float | None, steal: float) -> tupl
             share,
             "share",
             "budget",
+            "cpu-delayed.share",
         ),
         links.machine_busy(facts),
         links.cpus_wanted(facts),
-        None if full is None else link(f"one CPU is {percent(full)} busy", full, "share", "system"),
+        None
+        if full is None
+        else link(f"one CPU is {percent(full)} busy", full, "share", "system", "cpu-delayed.full"),
         None
         if steal < STOLEN
         else link(
@@ -65,6 +68,7 @@ def _chain(facts: Facts, share: float, full: float | None, steal: float) -> tupl
             steal,
             "share",
             "system",
+            "cpu-delayed.steal",
         ),
     )
 

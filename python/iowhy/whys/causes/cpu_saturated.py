@@ -124,6 +124,7 @@ def _chain(facts: Facts, full: float, runnable: float, others: float | None) -> 
             full + runnable,
             "share",
             "budget",
+            "cpu-saturated.full",
         ),
         *links.sync_looks_long(facts),
         links.machine_busy(facts),
@@ -136,10 +137,17 @@ def _chain(facts: Facts, full: float, runnable: float, others: float | None) -> 
             runnable,
             "share",
             "budget",
+            "cpu-saturated.runnable",
         ),
         None
         if others is None
-        else link(f"other processes use {others:.2f} CPUs", others, "CPUs", "system"),
+        else link(
+            f"other processes use {others:.2f} CPUs",
+            others,
+            "CPUs",
+            "system",
+            "cpu-saturated.others",
+        ),
     )
 
 
@@ -154,7 +162,7 @@ def _by_whom(facts: Facts) -> Link | None:
     named = [f"{one.name} ({plural(one.processes, 'process', 'processes')})" for one in programs]
     uses = [f"{name} {one.cores:.2f}" for name, one in zip(named[1:], programs[1:], strict=True)]
     said = [f"{named[0]} uses {programs[0].cores:.2f} of these CPUs", *uses]
-    return link(", ".join(said), programs[0].cores, "CPUs", "processes")
+    return link(", ".join(said), programs[0].cores, "CPUs", "processes", "cpu-saturated.cores")
 
 
 CAUSE = Cause(

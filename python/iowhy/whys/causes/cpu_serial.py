@@ -186,7 +186,13 @@ def _chain(facts: Facts, share: float, computing_syncs: tuple[Link, ...]) -> tup
         else ""
     )
     return chain_of(
-        link(f"{percent(share)} of the time is spent on a CPU", share, "share", "budget"),
+        link(
+            f"{percent(share)} of the time is spent on a CPU",
+            share,
+            "share",
+            "budget",
+            "cpu-serial.share",
+        ),
         *computing_syncs,
         links.bound_to(facts),
         None
@@ -196,6 +202,7 @@ def _chain(facts: Facts, share: float, computing_syncs: tuple[Link, ...]) -> tup
             used,
             "CPUs",
             "system" if facts.threads.cores_used is None else "threads",
+            "cpu-serial.used",
         ),
         None
         if top.top_share is None
@@ -204,17 +211,23 @@ def _chain(facts: Facts, share: float, computing_syncs: tuple[Link, ...]) -> tup
             top.top_share,
             "share",
             "threads",
+            "cpu-serial.top-share",
         ),
         None
         if left_over is None
         else link(
-            f"the machine's CPUs are {percent(left_over)} idle{ready}", left_over, "share", "system"
+            f"the machine's CPUs are {percent(left_over)} idle{ready}",
+            left_over,
+            "share",
+            "system",
+            "cpu-serial.left-over",
         ),
         link(
             f"{percent(waiting)} of the time is spent waiting for storage",
             waiting,
             "share",
             "budget",
+            "cpu-serial.waiting",
         ),
     )
 

@@ -40,6 +40,7 @@ def find(facts: Facts) -> Candidate | None:
                         steal,
                         "share",
                         "system",
+                        "cpu-throttled.steal",
                     )
                 ]
                 if stolen
@@ -100,15 +101,23 @@ def _quota(facts: Facts, held: float, *, counted: bool) -> tuple[Link, ...]:
             runnable,
             "share",
             "budget",
+            "cpu-throttled.runnable",
         ),
         None
         if quota is None
-        else link(f"its control group may use {quota:.2f} CPUs", quota, "CPUs", "cgroup"),
+        else link(
+            f"its control group may use {quota:.2f} CPUs",
+            quota,
+            "CPUs",
+            "cgroup",
+            "cpu-throttled.quota",
+        ),
         link(
             f"the kernel stopped the group{often}{',' if often and long else ''}{long}",
             periods if throttled is None else throttled,
             "share",
             "cgroup" if counted else "measurements",
+            "cpu-throttled.amount",
         ),
         None
         if held >= WHOLE
@@ -117,6 +126,7 @@ def _quota(facts: Facts, held: float, *, counted: bool) -> tuple[Link, ...]:
             held,
             "share",
             "cgroup",
+            "cpu-throttled.held",
         ),
     )
 

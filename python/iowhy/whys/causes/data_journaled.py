@@ -46,12 +46,19 @@ def _chain(facts: Facts, filesystem: Filesystem, asked: float, moved: float) -> 
     """How long it waits, how the filesystem is mounted, what is written, and how often the journal commits."""
     return chain_of(
         links.in_calls(facts, WAITS, "is spent waiting for writes"),
-        link(f"{filesystem.mount} is mounted with data=journal", None, "text", "device-facts"),
+        link(
+            f"{filesystem.mount} is mounted with data=journal",
+            None,
+            "text",
+            "device-facts",
+            "data-journaled.device-facts",
+        ),
         link(
             f"{facts.run.who} writes {size(asked)}, and {facts.requests.device or 'the device'} {size(moved)}",
             moved,
             "bytes",
             "amplification",
+            "data-journaled.moved",
         ),
         _commits(facts),
         links.device_load(facts),
@@ -67,6 +74,7 @@ def _commits(facts: Facts) -> Link | None:
         journal.commits,
         "commits",
         "journal",
+        "data-journaled.commits",
     )
 
 

@@ -165,7 +165,13 @@ def _chain(facts: Facts, busy: float, median: float | None, run: float | None) -
         links.request_shape(facts),
         None
         if facts.requests.known or median is None
-        else link(f"each request moves {size(median)}", median, "bytes", "devices"),
+        else link(
+            f"each request moves {size(median)}",
+            median,
+            "bytes",
+            "devices",
+            "device-saturated.median",
+        ),
         None
         if run is None
         else link(
@@ -173,12 +179,14 @@ def _chain(facts: Facts, busy: float, median: float | None, run: float | None) -
             run,
             "bytes",
             "request-pattern",
+            "device-saturated.run",
         ),
         link(
             f"{_name(facts)} is busy{reads} for {percent(busy)} of that waiting time",
             busy,
             "share",
             "devices",
+            "device-saturated.busy",
         ),
     )
 
@@ -242,12 +250,14 @@ def _large_in_order(facts: Facts) -> Candidate | None:
                         sizes[volume],
                         "bytes",
                         "measurements",
+                        "device-saturated.sizes",
                     ),
                     link(
                         f"{percent(seeks[volume])} of the requests need a seek",
                         seeks[volume],
                         "share",
                         "measurements",
+                        "device-saturated.seeks",
                     ),
                 ),
                 summary=f"waiting for {volume}, which moves large requests in order ({size(sizes[volume])} each)",
@@ -283,6 +293,7 @@ def _blocked_only(facts: Facts) -> Candidate | None:
                 blocked,
                 "processes",
                 "system",
+                "device-saturated.blocked",
             ),
             None
             if machine.idle is None
@@ -291,6 +302,7 @@ def _blocked_only(facts: Facts) -> Candidate | None:
                 machine.idle,
                 "share",
                 "system",
+                "device-saturated.idle",
             ),
             link(
                 "the load is on "
@@ -300,6 +312,7 @@ def _blocked_only(facts: Facts) -> Candidate | None:
                 sum(rate for _, rate in disks),
                 "operations/s",
                 "measurements",
+                "device-saturated.sum",
             )
             if any(rate > 0 for _, rate in disks)
             else None,

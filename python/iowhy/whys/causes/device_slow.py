@@ -129,6 +129,7 @@ def _chain(
             median,
             "ns",
             "request-latency",
+            "device-slow.median",
         ),
         None
         if not outliers
@@ -139,11 +140,16 @@ def _chain(
             late,
             "share",
             "request-latency",
+            "device-slow.late",
         ),
         None
         if not failing
         else link(
-            f"{plural(requests.errors, 'request')} failed", requests.errors, "errors", "events"
+            f"{plural(requests.errors, 'request')} failed",
+            requests.errors,
+            "errors",
+            "events",
+            "device-slow.errors",
         ),
     )
 
@@ -191,6 +197,7 @@ def _completes_none(
                 depth,
                 "requests",
                 "devices",
+                "device-slow.depth",
             ),
         ),
         summary=f"waiting for {name}, which is stuck: it completes no request"

@@ -45,6 +45,7 @@ def find(facts: Facts) -> Candidate | None:
             writeback.dirty_pages * facts.page_bytes,
             "bytes",
             "throttle",
+            "dirty-throttled.dirty-pages",
         )
     return Candidate(
         claims=(claim,),
@@ -54,6 +55,7 @@ def find(facts: Facts) -> Candidate | None:
                 share,
                 "share",
                 "budget",
+                "dirty-throttled.share",
             ),
             None
             if not writeback.pauses
@@ -63,6 +65,7 @@ def find(facts: Facts) -> Candidate | None:
                 writeback.pause_ns,
                 "ns",
                 "throttle",
+                "dirty-throttled.pause-ns",
             ),
             limit,
             links.device_load(facts),

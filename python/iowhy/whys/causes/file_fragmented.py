@@ -50,6 +50,7 @@ def find(facts: Facts) -> Candidate | None:
                 remains_ns,
                 "ns",
                 "files",
+                "file-fragmented.remains-ns",
             ),
         ),
         summary=(
@@ -140,24 +141,28 @@ def _layout(owner: Owner, file: File, name: str) -> tuple[Link, ...]:
             owner.median_bytes,
             "bytes",
             "files",
+            "file-fragmented.median-bytes",
         ),
         link(
             f"{percent(owner.jump_share)} of these requests do not start where the one queued before ended",
             owner.jump_share,
             "share",
             "files",
+            "file-fragmented.jump-share",
         ),
         link(
             f"the file is in {count(file.extents)} extents of {size(file.mean_extent_bytes)} each",
             file.extents,
             "extents",
             "layout",
+            "file-fragmented.extents",
         ),
         link(
             f"{percent(file.sequentiality)} of its neighbouring blocks are neighbours on the device (sequentiality)",
             file.sequentiality,
             "share",
             "layout",
+            "file-fragmented.sequentiality",
         ),
     )
 
@@ -175,6 +180,7 @@ def _allocated(file: File) -> Link | None:
         file.writers,
         "threads",
         "layout",
+        "file-fragmented.writers",
     )
 
 
@@ -227,20 +233,37 @@ def _printed_chain(
         None
         if request is None
         else link(
-            f"each request moves {size(request)} on average", request, "bytes", "measurements"
+            f"each request moves {size(request)} on average",
+            request,
+            "bytes",
+            "measurements",
+            "file-fragmented.request",
         ),
         None
         if seeks is None
-        else link(f"{percent(seeks)} of the requests need a seek", seeks, "share", "measurements"),
+        else link(
+            f"{percent(seeks)} of the requests need a seek",
+            seeks,
+            "share",
+            "measurements",
+            "file-fragmented.seeks",
+        ),
         link(
             f"only {percent(sequentiality)} of {file}'s neighbouring blocks are neighbours on the device (sequentiality)",
             sequentiality,
             "share",
             "measurements",
+            "file-fragmented.sequentiality-2",
         ),
         None
         if extents is None
-        else link(f"it has {count(extents)} extents", extents, "extents", "measurements"),
+        else link(
+            f"it has {count(extents)} extents",
+            extents,
+            "extents",
+            "measurements",
+            "file-fragmented.extents-2",
+        ),
     )
 
 
@@ -257,6 +280,7 @@ def _slowest_call(facts: Facts) -> Link | None:
         calls[slowest],
         "ns",
         "measurements",
+        "file-fragmented.calls",
     )
 
 

@@ -111,6 +111,7 @@ def _chain(facts: Facts, does: str, own: float, workers: _Workers | None) -> tup
             own,
             "share",
             "callers",
+            "filesystem-cpu.own",
         ),
         *(
             ()
@@ -121,18 +122,21 @@ def _chain(facts: Facts, does: str, own: float, workers: _Workers | None) -> tup
                     workers.waiting,
                     "share",
                     "budget",
+                    "filesystem-cpu.waiting",
                 ),
                 link(
                     f"the kernel's own threads use {workers.cores:.2f} CPUs, about",
                     workers.cores,
                     "CPUs",
                     "system",
+                    "filesystem-cpu.cores",
                 ),
                 link(
                     f"{name} is busy in {percent(workers.busy)} of the waiting",
                     workers.busy,
                     "share",
                     "devices" if facts.requests.known and facts.requests.count else "budget",
+                    "filesystem-cpu.busy",
                 ),
             )
         ),

@@ -50,6 +50,7 @@ def _chain(found: Frozen, share: float, who: list[str]) -> tuple[Link, ...]:
             share,
             "share",
             "waits",
+            "filesystem-frozen.share",
         ),
         link(
             f"frozen from {duration(max(0, found.since_ns))} after the start at the latest, {until}: "
@@ -57,8 +58,15 @@ def _chain(found: Frozen, share: float, who: list[str]) -> tuple[Link, ...]:
             found.waits,
             "waits",
             "waits",
+            "filesystem-frozen.waits",
         ),
-        link(f"probably by {', '.join(who)}, which ran then", len(who), "processes", "processes")
+        link(
+            f"probably by {', '.join(who)}, which ran then",
+            len(who),
+            "processes",
+            "processes",
+            "filesystem-frozen.len",
+        )
         if who
         else None,
     )

@@ -50,6 +50,7 @@ def _chain(short: Space, share: float, where: str, page_bytes: int) -> tuple[Lin
             share,
             "share",
             "waits",
+            "filesystem-full.share",
         ),
         link(
             f"{plural(number, 'wait')}"
@@ -57,6 +58,7 @@ def _chain(short: Space, share: float, where: str, page_bytes: int) -> tuple[Lin
             number,
             "waits",
             "waits",
+            "filesystem-full.number",
         ),
         _left(short.filesystem),
         None
@@ -67,6 +69,7 @@ def _chain(short: Space, share: float, where: str, page_bytes: int) -> tuple[Lin
             short.passes,
             "passes",
             "writeback",
+            "filesystem-full.passes",
         ),
         None
         if not short.refused
@@ -75,6 +78,7 @@ def _chain(short: Space, share: float, where: str, page_bytes: int) -> tuple[Lin
             short.refused,
             "calls",
             "syscalls",
+            "filesystem-full.refused",
         ),
     )
 
@@ -88,6 +92,7 @@ def _left(one: Filesystem | None) -> Link | None:
         one.free_bytes,
         "bytes",
         "device-facts",
+        "filesystem-full.free-bytes",
     )
 
 

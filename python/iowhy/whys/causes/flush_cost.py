@@ -130,6 +130,7 @@ def _chain(facts: Facts, flush: float, each: float | None) -> tuple[Link, ...]:
             blocked,
             "share",
             "syscalls",
+            "flush-cost.blocked",
         ),
         links.flushes(facts),
         link(
@@ -137,10 +138,17 @@ def _chain(facts: Facts, flush: float, each: float | None) -> tuple[Link, ...]:
             flush,
             "share",
             "sync",
+            "flush-cost.flush",
         ),
         None
         if each is None
-        else link(f"each call makes {size(each)} durable", each, "bytes", "amplification"),
+        else link(
+            f"each call makes {size(each)} durable",
+            each,
+            "bytes",
+            "amplification",
+            "flush-cost.each",
+        ),
     )
 
 
@@ -162,7 +170,13 @@ def _measured(facts: Facts) -> Candidate | None:
             Claim(frozenset({classes.SYNC}), reasons=frozenset(reason for reason, _ in named)),
         ),
         chain=tuple(
-            link(f"{percent(part)} of the waiting is for: {reason}", part, "share", "budget")
+            link(
+                f"{percent(part)} of the waiting is for: {reason}",
+                part,
+                "share",
+                "budget",
+                "flush-cost.part",
+            )
             for reason, part in named[:3]
         ),
         summary="waiting for the device to flush its write cache",

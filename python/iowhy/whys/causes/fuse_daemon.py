@@ -71,7 +71,13 @@ def _spent(
     """What the process does in that time: it computes, it waits for a disk, or for something that is no device of this machine."""
     total_ns = sum(one.total_ns for one in found)
     waiting_ns = share * (facts.shares_of_ns or 0.0)
-    answers = link(f"{process} answers these calls, not a disk", total_ns, "ns", "files")
+    answers = link(
+        f"{process} answers these calls, not a disk",
+        total_ns,
+        "ns",
+        "files",
+        "fuse-daemon.total-ns",
+    )
     if daemon is None or not waiting_ns or facts.budget.basis != "threads":
         return (answers,)
     # Of one that was recorded, half of the elapsed time of its work is its own.
@@ -87,6 +93,7 @@ def _spent(
                 cpu,
                 "share",
                 "threads" if daemon.recorded else "system",
+                "fuse-daemon.cpu",
             )
         )
         rest = max(0.0, 1 - cpu - disk)
@@ -98,6 +105,7 @@ def _spent(
                     rest,
                     "share",
                     "files",
+                    "fuse-daemon.rest",
                 )
             )
     if daemon.disk_ns and daemon.disk is not None:
@@ -107,6 +115,7 @@ def _spent(
                 disk,
                 "share",
                 "devices",
+                "fuse-daemon.disk",
             )
         )
     return tuple(links)

@@ -41,12 +41,14 @@ def find(facts: Facts) -> Candidate | None:
                 moving,
                 "share",
                 "measurements",
+                "io-not-overlapped.moving",
             ),
             link(
                 f"{count(calls)} calls of {size((job.reads.bytes + job.writes.bytes) / calls)} each, none of which returns before it is done",
                 calls,
                 "calls",
                 "measurements",
+                "io-not-overlapped.calls",
             )
             if calls
             else None,

@@ -46,7 +46,11 @@ def find(facts: Facts) -> Candidate | None:
     name = facts.requests.device or "the device"
     a_read = "a read" if evidence.only_reads_count(facts) else "a request"
     idle = link(
-        f"{name} has {a_read} in only {percent(busy)} of that time", busy, "share", "devices"
+        f"{name} has {a_read} in only {percent(busy)} of that time",
+        busy,
+        "share",
+        "devices",
+        "io-throttled.busy",
     )
     confidence = 0.9
     lowered: tuple[str, ...] = ()
@@ -142,7 +146,9 @@ def _limits_of(facts: Facts, limits: DeviceLimits) -> list[_Limit]:
             (rate(limit), rate(speed)) if unit == "bytes/s" else (f"{limit:,.0f}", f"{speed:,.0f}")
         )
         words = f"the control group may {may.format(allowed)}; it {did.format(got)} while it waits"
-        shown = link(words, limit, unit, "cgroup" if device is None else "io-limits")
+        shown = link(
+            words, limit, unit, "cgroup" if device is None else "io-limits", "io-throttled.limit"
+        )
         found.append(_Limit(cls, shown, speed / limit, may.format(allowed)))
     return found
 

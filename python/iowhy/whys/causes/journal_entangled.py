@@ -42,6 +42,7 @@ def find(facts: Facts) -> Candidate | None:
                 ordered,
                 "share",
                 "journal",
+                "journal-entangled.ordered",
             ),
             link(
                 f"{size(foreign)} of that data is in files that {facts.run.who} did not sync; "
@@ -49,6 +50,7 @@ def find(facts: Facts) -> Candidate | None:
                 foreign,
                 "bytes",
                 "files",
+                "journal-entangled.foreign",
             ),
             links.dirtied_by_others(facts),
         ),

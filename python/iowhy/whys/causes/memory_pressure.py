@@ -108,7 +108,11 @@ def _limit_met(machine: Machine) -> Link | None:
     if not hits or limit is None:
         return None
     return link(
-        f"the group hit its limit of {size(limit)} {count(hits)} times", hits, "times", "cgroup"
+        f"the group hit its limit of {size(limit)} {count(hits)} times",
+        hits,
+        "times",
+        "cgroup",
+        "memory-pressure.hits",
     )
 
 
@@ -167,6 +171,7 @@ def _by_pressure(facts: Facts) -> Candidate | None:
                 share,
                 "share",
                 "measurements" if between is None else "pressure",
+                "memory-pressure.share",
             ),
         ),
         summary=f"waiting for memory{f' in {group}' if group else ''}: threads free some themselves or read evicted pages again",
@@ -200,6 +205,7 @@ def _by_kswapd(facts: Facts) -> Candidate | None:
                 shares[name],
                 "share",
                 "measurements",
+                "memory-pressure.shares",
             ),
         ),
         summary="freeing memory in the kernel nearly without rest",

@@ -58,6 +58,7 @@ def find(facts: Facts) -> Candidate | None:
                 share,
                 "share",
                 "waits",
+                "metadata-cold.share",
             ),
             _asked(read),
             *_read(facts, read),
@@ -126,6 +127,7 @@ def _asked(read: Metadata) -> Link | None:
         read.calls,
         "calls",
         "syscalls",
+        "metadata-cold.calls",
     )
 
 
@@ -142,6 +144,7 @@ def _read(facts: Facts, read: Metadata) -> tuple[Link, ...]:
             read.requests,
             "requests",
             "amplification",
+            "metadata-cold.requests",
         ),
         None
         if read.mean_service_ns is None
@@ -150,6 +153,7 @@ def _read(facts: Facts, read: Metadata) -> tuple[Link, ...]:
             read.mean_service_ns,
             "ns",
             "request-latency",
+            "metadata-cold.mean-service-ns",
         ),
         None
         if read.jump_share is None
@@ -158,6 +162,7 @@ def _read(facts: Facts, read: Metadata) -> tuple[Link, ...]:
             read.jump_share,
             "share",
             "addresses",
+            "metadata-cold.jump-share",
         ),
     )
 

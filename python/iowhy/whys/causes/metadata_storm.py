@@ -41,13 +41,18 @@ def find(facts: Facts) -> Candidate | None:
         claims=(_CLAIM,),
         chain=chain_of(
             link(
-                f"{percent(share)} of the time is spent {METADATA}", share, "share", "measurements"
+                f"{percent(share)} of the time is spent {METADATA}",
+                share,
+                "share",
+                "measurements",
+                "metadata-storm.share",
             ),
             link(
                 f"{plural(job.processes, 'process', 'processes')} open {plural(files, 'file')} {count(opens)} times and look them up {count(stats)} times",
                 opens,
                 "calls",
                 "measurements",
+                "metadata-storm.opens",
             ),
             None
             if not opens
@@ -56,6 +61,7 @@ def find(facts: Facts) -> Candidate | None:
                 job.total("metadata_s") * 1e9 / opens,
                 "ns",
                 "measurements",
+                "metadata-storm.total",
             ),
         ),
         summary=f"{METADATA}: {count(opens)} opens of {plural(files, 'file')}",

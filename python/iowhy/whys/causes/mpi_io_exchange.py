@@ -39,6 +39,7 @@ def find(facts: Facts) -> Candidate | None:
                 share,
                 "share",
                 "measurements",
+                "mpi-io-exchange.share",
             ),
             _calls(job, together),
             job.unaligned,
@@ -64,6 +65,7 @@ def _calls(job: Job, together: bool) -> Link | None:
         moved / calls,
         "bytes",
         "measurements",
+        "mpi-io-exchange.moved",
     )
 
 

@@ -111,13 +111,19 @@ def _without_work(facts: Facts, idle: float, waits_for: str) -> Candidate:
 
 
 def _asleep(idle: float) -> Link:
-    return link(f"all threads sleep {percent(idle)} of the time", idle, "share", "budget")
+    return link(
+        f"all threads sleep {percent(idle)} of the time", idle, "share", "budget", "not-io.idle"
+    )
 
 
 def _storage(facts: Facts) -> Link:
     storage = facts.budget.elapsed(*classes.STORAGE)
     return link(
-        f"{percent(storage)} of the time is spent waiting for storage", storage, "share", "budget"
+        f"{percent(storage)} of the time is spent waiting for storage",
+        storage,
+        "share",
+        "budget",
+        "not-io.storage",
     )
 
 
@@ -140,6 +146,7 @@ def _in_call(facts: Facts, found: _Call) -> Link:
         found.total_ns,
         "ns",
         "syscalls",
+        "not-io.total-ns",
     )
 
 

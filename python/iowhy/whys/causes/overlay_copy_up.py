@@ -70,9 +70,14 @@ def _chain(facts: Facts, found: CopiedUp, share: float) -> tuple[Link, ...]:
             share,
             "share",
             "waits",
+            "overlay-copy-up.share",
         ),
         link(
-            f"{plural(number, 'wait')}, the longest {duration(longest)}", number, "waits", "waits"
+            f"{plural(number, 'wait')}, the longest {duration(longest)}",
+            number,
+            "waits",
+            "waits",
+            "overlay-copy-up.number",
         ),
         _copied(facts, found),
         _wanted(facts, found),
@@ -93,6 +98,7 @@ def _copied(facts: Facts, found: CopiedUp) -> Link | None:
         bytes_,
         "bytes",
         "files",
+        "overlay-copy-up.bytes",
     )
 
 
@@ -104,6 +110,7 @@ def _wanted(facts: Facts, found: CopiedUp) -> Link | None:
             0,
             "bytes",
             "syscalls",
+            "overlay-copy-up.syscalls",
         )
     if found.written_bytes is None:
         return None
@@ -112,6 +119,7 @@ def _wanted(facts: Facts, found: CopiedUp) -> Link | None:
         found.written_bytes,
         "bytes",
         "files",
+        "overlay-copy-up.written-bytes",
     )
 
 
@@ -121,7 +129,13 @@ def _layers(one: Filesystem | None) -> Link | None:
         return None
     upper = _option(one, "upperdir")
     above = "" if upper is None else f", its upper layer is {upper}"
-    return link(f"the overlay is mounted at {one.mount}{above}", None, "text", "device-facts")
+    return link(
+        f"the overlay is mounted at {one.mount}{above}",
+        None,
+        "text",
+        "device-facts",
+        "overlay-copy-up.device-facts",
+    )
 
 
 def _option(one: Filesystem, name: str) -> str | None:

@@ -77,6 +77,7 @@ def _chain(found: PartialWrites, share: float) -> tuple[Link, ...]:
             share,
             "share",
             "waits",
+            "partial-writes.share",
         ),
         _written(found),
         _read(found),
@@ -92,6 +93,7 @@ def _written(found: PartialWrites) -> Link | None:
         found.mean_bytes,
         "bytes",
         "files",
+        "partial-writes.mean-bytes",
     )
 
 
@@ -105,6 +107,7 @@ def _read(found: PartialWrites) -> Link | None:
         found.read_bytes,
         "bytes",
         "files",
+        "partial-writes.read-bytes",
     )
 
 

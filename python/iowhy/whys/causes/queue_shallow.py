@@ -86,12 +86,14 @@ def _chain(facts: Facts, depth: float, service: float) -> tuple[Link, ...]:
             depth,
             "requests",
             "devices",
+            "queue-shallow.depth",
         ),
         link(
             f"a request takes {duration(service)}{possible}{made}",
             service,
             "ns",
             "request-latency" if requests.count else "devices",
+            "queue-shallow.service",
         ),
         None
         if requests.own_busy_share is None
@@ -100,6 +102,7 @@ def _chain(facts: Facts, depth: float, service: float) -> tuple[Link, ...]:
             requests.own_busy_share,
             "share",
             "devices",
+            "queue-shallow.own-busy-share",
         ),
     )
 

@@ -77,6 +77,7 @@ def _chain(
                 walk.jump_share,
                 "share",
                 "events",
+                "random-access.jump-share",
             )
             for walk, _, words in jumping
         ),
@@ -87,6 +88,7 @@ def _chain(
             service,
             "ns",
             "request-latency",
+            "random-access.service",
         ),
     )
 
@@ -133,9 +135,9 @@ def _printed(facts: Facts) -> Candidate | None:
         claims=(Claim(classes.STORAGE),),
         chain=(
             link(f"{percent(seeks)} of the requests need a seek", seeks, "share",
-                 "measurements"),
+                 "measurements", "random-access.seeks"),
             link(f"yet the file is contiguous on disk (sequentiality {percent(order)})", order, "share",
-                 "measurements"),
+                 "measurements", "random-access.order"),
         ),
         summary="waiting while the device seeks within a contiguous file",
         saving=saving.all_of_it("if accessed in order"),
@@ -168,6 +170,7 @@ def _of_job(facts: Facts, job: Job) -> Candidate | None:
                 1 - way.sequential / way.calls,
                 "share",
                 "measurements",
+                "random-access.measurements",
             )
             for _, way, word in ways
         ),

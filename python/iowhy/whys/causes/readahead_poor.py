@@ -47,12 +47,14 @@ def _wasted(facts: Facts) -> Candidate | None:
                 cache.readahead,
                 "pages",
                 "cache",
+                "readahead-poor.readahead",
             ),
             link(
                 f"{percent(cache.wasted_share)} of them were never asked for",
                 cache.wasted_share,
                 "share",
                 "cache",
+                "readahead-poor.wasted-share",
             ),
             None
             if cache.wasted_cost is None
@@ -61,6 +63,7 @@ def _wasted(facts: Facts) -> Candidate | None:
                 fraction,
                 "share",
                 "files",
+                "readahead-poor.fraction",
             ),
             links.request_shape(facts),
         ),
@@ -118,12 +121,14 @@ def _missing(facts: Facts) -> Candidate | None:
                 walk.jump_share,
                 "share",
                 "events",
+                "readahead-poor.jump-share",
             ),
             link(
                 f"yet {percent(alone)} of the pages were read only when asked for",
                 alone,
                 "share",
                 "cache",
+                "readahead-poor.alone",
             ),
             links.request_shape(facts),
         ),

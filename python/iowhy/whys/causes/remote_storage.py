@@ -66,12 +66,14 @@ def _answers(found: Answers | None) -> tuple[Link | None, ...]:
             found.rtt_ns,
             "ns",
             "remote",
+            "remote-storage.rtt-ns",
         ),
         link(
             f"before that, each waits {duration(found.queue_ns)} in the queue of this machine",
             found.queue_ns,
             "ns",
             "remote",
+            "remote-storage.queue-ns",
         )
         if found.queue_ns >= _QUEUED * found.rtt_ns
         else None,
@@ -80,6 +82,7 @@ def _answers(found: Answers | None) -> tuple[Link | None, ...]:
             found.timeouts,
             "count",
             "remote",
+            "remote-storage.timeouts",
         )
         if found.timeouts
         else None,

@@ -140,12 +140,14 @@ def _small(facts: Facts) -> Candidate | None:
                 on_cpu,
                 "share",
                 "syscalls",
+                "small-requests.on-cpu",
             ),
             link(
                 f"{count(group.calls)} calls ask for {size(walk.median_bytes)} each, in order within the file",
                 walk.median_bytes,
                 "bytes",
                 "events",
+                "small-requests.median-bytes",
             ),
             links.request_shape(facts),
             None
@@ -155,6 +157,7 @@ def _small(facts: Facts) -> Candidate | None:
                 requests.median_service_ns,
                 "ns",
                 "request-latency",
+                "small-requests.median-service-ns",
             ),
         ),
         summary=f"waiting for {count(requests.count)} requests of {size(requests.median_bytes)}, which could be a few large ones",
@@ -190,6 +193,7 @@ def _of_job(facts: Facts, job: Job) -> Candidate | None:
                 facts.budget.elapsed(cls),
                 "share",
                 "measurements",
+                "small-requests.elapsed",
             ),
             link(
                 f"{count(way.small)} of {count(way.calls)} {word} are of less than 100 kB, {size(way.mean)} on average"
@@ -197,6 +201,7 @@ def _of_job(facts: Facts, job: Job) -> Candidate | None:
                 way.mean,
                 "bytes",
                 "measurements",
+                "small-requests.mean",
             ),
             sieved,
             job.unaligned,

@@ -65,12 +65,14 @@ def _chain(job: Job, file: HeavyFile, share: float) -> tuple[Link, ...]:
             share,
             "share",
             "measurements",
+            "stripes-few.share",
         ),
         link(
             f"it has {plural(file.stripes or 0, 'stripe')}, for {count(job.processes)} processes",
             file.stripes,
             "stripes",
             "measurements",
+            "stripes-few.stripes",
         ),
         None
         if file.at_once is None
@@ -79,6 +81,7 @@ def _chain(job: Job, file: HeavyFile, share: float) -> tuple[Link, ...]:
             file.at_once,
             "processes",
             "measurements",
+            "stripes-few.at-once",
         ),
         job.unaligned,
     )

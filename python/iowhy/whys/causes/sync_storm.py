@@ -133,7 +133,13 @@ def _chain(
     return chain_of(
         links.in_calls(facts, frozenset({classes.SYNC}), "is spent waiting for syncs"),
         *(
-            link(f"{percent(share)} of the time is CPU time in these calls", share, "share", "sync")
+            link(
+                f"{percent(share)} of the time is CPU time in these calls",
+                share,
+                "share",
+                "sync",
+                "sync-storm.share",
+            )
             for claim in computing
             for share in [claim.fraction * facts.budget.elapsed(classes.KERNEL)]
         ),
@@ -146,10 +152,17 @@ def _chain(
             each,
             "bytes",
             "measurements" if facts.calls.report == "measurements" else "amplification",
+            "sync-storm.each",
         ),
         None
         if syncs.files is None
-        else link(f"the calls sync {plural(syncs.files, 'file')}", syncs.files, "inodes", "sync"),
+        else link(
+            f"the calls sync {plural(syncs.files, 'file')}",
+            syncs.files,
+            "inodes",
+            "sync",
+            "sync-storm.files",
+        ),
         _commits(facts),
         links.flushes(facts),
         None
@@ -159,6 +172,7 @@ def _chain(
             flush,
             "share",
             "sync",
+            "sync-storm.flush",
         ),
         _passes(facts),
     )
@@ -210,6 +224,7 @@ def _commits(facts: Facts) -> Link | None:
         journal.commits,
         "commits",
         "journal",
+        "sync-storm.commits",
     )
 
 
@@ -225,6 +240,7 @@ def _passes(facts: Facts) -> Link | None:
         writeback.inodes,
         "inodes",
         "writeback",
+        "sync-storm.inodes",
     )
 
 
@@ -252,6 +268,7 @@ def _measured(facts: Facts) -> Candidate | None:
                 worst.times,
                 "times",
                 "measurements",
+                "sync-storm.times",
             ),
             *(
                 link(
@@ -259,6 +276,7 @@ def _measured(facts: Facts) -> Candidate | None:
                     pair.times,
                     "times",
                     "measurements",
+                    "sync-storm.times-2",
                 )
                 for pair in others[:1]
             ),

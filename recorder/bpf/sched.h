@@ -114,10 +114,7 @@ static __always_inline int wait_of(struct thread *t, struct task_struct *task, u
 static __always_inline void begin_wait(void *ctx, struct thread *t, struct task_struct *task, __u64 now)
 {
 	t->wait_since = now;
-	t->wait_call = t->call;
-	/* A call that began before the thread came into scope: its number stands where it brought it. */
-	if (t->call == NOT_SEEN && !t->kernel_thread && !is_compat(task))
-		t->wait_call = BPF_CORE_READ(entry_registers(task), CALL_NUMBER_FIELD);
+	t->wait_call = call_of_wait(t, task);
 	t->wait_stack = stack_id(ctx, t);
 	if (take_stacks && t->call < 0)
 		take_wait(t, task);

@@ -16,6 +16,7 @@
 #ifndef IOWHY_WAITING_H
 #define IOWHY_WAITING_H
 
+#include "entry.h"
 #include "stack.h"
 
 /* arch/x86/entry/syscalls/syscall_64.tbl, include/uapi/asm-generic/unistd.h: the calls that send to another socket */
@@ -107,6 +108,14 @@ int BPF_PROG(on_sched_waking, struct task_struct *task)
 	by = waker(ctx);
 	woken_by(t, by == t ? NULL : by, bpf_ktime_get_ns());
 	return 0;
+}
+
+/* The call that the current thread waits in; of one that began before the thread came into scope, its registers have the number. */
+static __always_inline __s32 call_of_wait(const struct thread *t, struct task_struct *task)
+{
+	if (t->call != NOT_SEEN || t->kernel_thread || is_compat(task))
+		return t->call;
+	return BPF_CORE_READ(entry_registers(task), CALL_NUMBER_FIELD);
 }
 
 #endif

@@ -1,4 +1,4 @@
--- title: system calls
+-- title: calls and operations
 -- unit: count
 -- sensor: syscalls
 -- classes: kernel

@@ -1,4 +1,4 @@
--- title: system calls that returned an error
+-- title: calls and operations that returned an error
 -- unit: count
 -- sensor: syscalls
 -- classes: kernel

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 
 from iowhy.whys import classes, thresholds
 from iowhy.whys.facts import MOSTLY, Facts, started
-from iowhy.whys.facts.calls import direct_operations
 from iowhy.whys.facts.layout import File
+from iowhy.whys.facts.operations import direct_operations
 from iowhy.whys.facts.owners import Owner, adjacent_share
 from iowhy.whys.facts.stacks import Through
 from iowhy.whys.facts.threads import busiest

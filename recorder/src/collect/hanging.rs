@@ -30,7 +30,7 @@ pub struct Hang {
     call: Option<&'static str>,
     mount: Option<Mount>,
     /// A process or a server answers, for which it may sleep interruptibly as well.
-    pub served: bool,
+    served: bool,
     frames: Vec<String>,
 }
 
@@ -103,6 +103,15 @@ pub fn ask(hanging: &[Hang], reach: &mut Reach) {
 }
 
 impl Hang {
+    /// It has run again. How long it was blocked the scheduler knows; if a signal might have ended the sleep, nothing does.
+    pub fn ended(&self, now_ns: u64, blocked_ns: u64, recording: &mut Recording) -> Result<()> {
+        let until = match self.served {
+            true => now_ns,
+            false => now_ns.min(self.since + blocked_ns),
+        };
+        self.write(until, recording)
+    }
+
     /// Writes the wait up to this moment.
     pub fn write(&self, now_ns: u64, recording: &mut Recording) -> Result<()> {
         let stack_id = STACKS_FROM + i64::from(self.tid);

@@ -260,20 +260,14 @@ impl Threads {
         }
         let mut clock = *clock;
         if let Some(held) = &mut thread.held {
-            let blocked = clock.states[usize::from(layout::BLOCKED)];
-            let asleep = &mut clock.states[usize::from(layout::SLEEPING)];
+            let [asleep, blocked] = [layout::SLEEPING, layout::BLOCKED].map(usize::from);
             if on_cpu == 0 {
-                *held = *asleep;
+                *held = clock.states[asleep];
             } else if let Some(hang) = self.held.remove(&clock.tid) {
-                // How long it was blocked the scheduler knows; where a signal might have ended the sleep, nothing but that it ran.
-                let until = match hang.served {
-                    true => clock.now,
-                    false => clock.now.min(hang.since + blocked),
-                };
-                hang.write(until, recording)?;
+                hang.ended(clock.now, clock.states[blocked], recording)?;
             }
-            *asleep -= *held;
-            clock.states[usize::from(layout::BLOCKED)] += *held;
+            clock.states[asleep] -= *held;
+            clock.states[blocked] += *held;
         }
         let clock = &clock;
         let awake = on_cpu

@@ -390,18 +390,3 @@ fn the_scheduler_is_no_reason() {
     }
     assert!(!is_scheduler("schedule") && !is_scheduler("io_schedule"));
 }
-
-#[test]
-fn a_writer_that_may_not_enter_waits_for_a_thaw_and_no_lock() {
-    for caller in [
-        "mnt_want_write",
-        "vfs_write",
-        "do_page_mkwrite",
-        "xfs_trans_alloc",
-    ] {
-        let frames = ["percpu_rwsem_wait", "__percpu_down_read", caller];
-        assert_eq!(reason(&frames), "frozen", "{caller}");
-    }
-    let others = ["percpu_rwsem_wait", "__percpu_down_read", "copy_process"];
-    assert_eq!(reason(&others), "inode_lock");
-}

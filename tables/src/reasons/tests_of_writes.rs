@@ -91,3 +91,18 @@ fn a_write_waits_for_other_things_too() {
         assert_eq!(reason(frames), expected, "{frames:?}");
     }
 }
+
+#[test]
+fn a_writer_that_may_not_enter_waits_for_a_thaw_and_no_lock() {
+    for caller in [
+        "mnt_want_write",
+        "vfs_write",
+        "do_page_mkwrite",
+        "xfs_trans_alloc",
+    ] {
+        let frames = ["percpu_rwsem_wait", "__percpu_down_read", caller];
+        assert_eq!(reason(&frames), "frozen", "{caller}");
+    }
+    let others = ["percpu_rwsem_wait", "__percpu_down_read", "copy_process"];
+    assert_eq!(reason(&others), "inode_lock");
+}

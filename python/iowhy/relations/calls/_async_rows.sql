@@ -1,4 +1,4 @@
--- title: An operation of io_uring or libaio on a file, as a separate call
+-- title: An operation of io_uring or libaio on a file, in the shape of a call
 -- uses: async_operations, call_kinds
 -- It is under way from its submission to its result, whoever carries it out; how much of that is on a CPU is not known. The columns are
 -- those of syscalls. Operations that no call on files is like (a timeout, a poll) are left out.

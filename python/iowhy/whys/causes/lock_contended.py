@@ -12,12 +12,12 @@ from iowhy.whys.finding import Candidate, Claim, Link
 from iowhy.whys.remedy import Remedy
 
 SHARE = 0.05
+_LOCKS = frozenset({classes.LOCK})
 
 
 def find(facts: Facts) -> Candidate | None:
     """Waits whose stack shows a lock, while another thread is at work that can hold it."""
-    # A freeze holds everybody, and no thread holds it.
-    reasons = facts.budget.heaviest_reasons(frozenset({classes.LOCK}))
+    reasons = facts.budget.heaviest_reasons(_LOCKS)
     share = facts.budget.elapsed(classes.LOCK) - dict(reasons).get(FROZEN, 0.0)
     reasons = [one for one in reasons if one[0] != FROZEN]
     if share < SHARE:
@@ -32,17 +32,7 @@ def find(facts: Facts) -> Candidate | None:
     on = f" on {name}" if name else f" ({reasons[0][0]})" if reasons else ""
     call = "" if most is None else f" in {most.call or 'page faults'}"
     return Candidate(
-        claims=(
-            Claim(
-                frozenset({classes.LOCK}),
-                fraction=fraction,
-                reasons=frozenset(
-                    p.reason
-                    for p in facts.budget.pieces
-                    if p.cls == classes.LOCK and p.reason != FROZEN
-                ),
-            ),
-        ),
+        claims=(Claim(_LOCKS, fraction=fraction, reasons=_held_by_threads(facts)),),
         chain=chain_of(
             link(
                 f"threads wait for a lock in the kernel for {percent(share)} of the time"
@@ -78,6 +68,12 @@ def find(facts: Facts) -> Candidate | None:
         if held is not None
         else ("it is not known whether another thread holds the lock",),
     )
+
+
+def _held_by_threads(facts: Facts) -> frozenset[str | None]:
+    """The reasons of waits for locks that a thread holds: a freeze holds everybody, and no thread holds it."""
+    locks = (piece.reason for piece in facts.budget.pieces if piece.cls == classes.LOCK)
+    return frozenset(reason for reason in locks if reason != FROZEN)
 
 
 def _where(found: Waited | None) -> tuple[Link | None, str | None]:

@@ -34,6 +34,7 @@ from iowhy.whys.facts import (
     measured,
     metadata,
     missing,
+    operations,
     requests,
     run,
     sleeps,
@@ -297,7 +298,7 @@ def _synchronous_writes(budget: budgets.Budget, relations: Relations) -> bool:
     by_write = budget.calls(classes.DATA_WRITES, sync)
     collected = all_of_it - by_write - budget.calls(classes.SYNC_CALLS, sync)
     if 2 * by_write <= all_of_it < 2 * (by_write + collected):
-        by_write += collected * calls.written_share(relations)
+        by_write += collected * operations.written_share(relations)
     return 2 * by_write > all_of_it
 
 

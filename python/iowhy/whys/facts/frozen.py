@@ -49,12 +49,12 @@ class _Freezer(Struct, frozen=True):
 
 
 def frozen(relations: Relations) -> Frozen | None:
-    """The filesystem whose freeze was waited for longest, from waits; None if none was."""
+    """The filesystem whose freeze was waited for longest, from waits; None if nothing waited so."""
     return next(iter(relations.read(Frozen, _FROZEN)), None) if relations.has("waits") else None
 
 
 def freezers(relations: Relations) -> list[str]:
-    """Processes of the recording, or outside it, whose work is to freeze filesystems: `fsfreeze (123)`."""
+    """Processes inside and outside the recording whose work is to freeze filesystems: `fsfreeze (123)`."""
     names = ", ".join(f"'{name[:15]}'" for name in FREEZERS)
     found = relations.read(
         _Freezer,

@@ -61,7 +61,7 @@ class _Waited(Struct, frozen=True):
 def silent(relations: Relations, devices: Devices) -> Device | None:
     """A device that had requests in flight all the time and completed none, of those that the command waits for.
 
-    What was in flight when the recording began, and never ended, is not its request: the device's own counters show it. A wait of which
+    The recording has no request of what was in flight when it began, and never ended: the device's own counters show it. A wait of which
     the file is not known may be for any.
     """
     waited = {

@@ -16,7 +16,7 @@ POSTED: dict[str, tuple[str, dict[tuple[str, str], float]]] = {
     "nvmedown": ("dmesg", {("nvme0", "gone"): 3}),
     "mmc": ("dmesg", {("mmc0", "command_timeouts"): 1, ("mmcblk0", "command_timeouts"): 1}),
     "cleandmesg": ("dmesg", {("kernel log", "without_errors_ns"): 12e9}),
-    "arm": ("dmesg", {("jbd2/sda1-8 (358) in journal_commit", "blocked_ns"): 122e9}),
+    "arm": ("dmesg", {("jbd2/sda1-8 (358) in jbd2_journal_commit_transaction (journal_commit)", "blocked_ns"): 122e9}),
     "pg-test-fsync": ("pg-test-fsync", {("fdatasync", "sync_mean_ns"): 16_711_000, ("fsync", "syncs_per_s"): 23.415}),
     "redis-log": ("app-log", {("Redis", "a_sync_of_the_append_only_file_ns"): 2e9, ("Redis", "a_sync_of_the_append_only_file_count"): 2,
                               ("Redis", "a_sync_of_the_append_only_file_span_s"): 39.757}),

@@ -139,7 +139,7 @@ def _say(parsed: Parsed, server: str, what: str, kind: Kind, one: _Found) -> Non
         parsed.measure(server, f"{metric}_share", one.worst / 100)
         words += f": {one.worst:.0f} %"
     elif one.worst:
-        parsed.measure(server, f"{metric}_ns", one.worst)
+        parsed.measure(server, f"{metric}_{'least_' if kind.least_ns else ''}ns", one.worst)
         words += f" took {'over ' if kind.least_ns else ''}{duration(one.worst)}"
     times = sorted(one.times)
     span = times[-1] - times[0] if len(times) > 1 else 0.0

@@ -7,19 +7,19 @@ import pytest
 from iowhy.errors import Problem
 from iowhy.sources.diagnose import diagnose
 
-from .reading import taken_apart, values
+from .reading import taken_apart, values, verdict
 
 PASTES = Path(__file__).parent / "pastes"
-#: File → format, and what is measured of which subject.
-POSTED: dict[str, tuple[str, dict[tuple[str, str], float]]] = {
-    "sysrqw": ("dmesg", {("log_force", "uninterruptible_threads"): 1}),
-    "nvmedown": ("dmesg", {("nvme0", "gone"): 3}),
-    "mmc": ("dmesg", {("mmc0", "command_timeouts"): 1, ("mmcblk0", "command_timeouts"): 1}),
-    "cleandmesg": ("dmesg", {("kernel log", "without_errors_ns"): 12e9}),
-    "arm": ("dmesg", {("jbd2/sda1-8 (358) in journal_commit", "blocked_ns"): 122e9}),
-    "pg-test-fsync": ("pg-test-fsync", {("fdatasync", "sync_mean_ns"): 16_711_000, ("fsync", "syncs_per_s"): 23.415}),
-    "redis-log": ("app-log", {("Redis", "a_sync_of_the_append_only_file_ns"): 2e9, ("Redis", "a_sync_of_the_append_only_file_count"): 2,
-                              ("Redis", "a_sync_of_the_append_only_file_span_s"): 39.757}),
+#: File → format, what is measured of which subject, and what the first sentence has.
+POSTED: dict[str, tuple[str, dict[tuple[str, str], float], tuple[str, ...]]] = {
+    "sysrqw": ("dmesg", {("log_force", "uninterruptible_threads"): 1}, ("java (9265)", "xlog_cil_force_lsn")),
+    "nvmedown": ("dmesg", {("nvme0", "gone"): 3}, ("nvme0", "hardware")),
+    "mmc": ("dmesg", {("mmc0", "command_timeouts"): 1, ("mmcblk0", "command_timeouts"): 1}, ("mmc", "hardware")),
+    "cleandmesg": ("dmesg", {("kernel log", "without_errors_ns"): 12e9}, ("12 s",)),
+    "arm": ("dmesg", {("jbd2/sda1-8 (358) in jbd2_journal_commit_transaction (journal_commit)", "blocked_ns"): 122e9}, ("2 min 2 s", "jbd2_journal_commit_transaction")),
+    "pg-test-fsync": ("pg-test-fsync", {("fdatasync", "sync_mean_ns"): 16_711_000, ("fsync", "syncs_per_s"): 23.415}, ("16.7 ms",)),
+    "redis-log": ("app-log", {("Redis", "a_sync_of_the_append_only_file_least_ns"): 2e9, ("Redis", "a_sync_of_the_append_only_file_count"): 2,
+                              ("Redis", "a_sync_of_the_append_only_file_span_s"): 39.757}, ("over 2 s", "2 times", "39.8 s")),
 }  # fmt: skip
 
 TEXTS: dict[str, tuple[str, str, dict[tuple[str, str], float]]] = {
@@ -124,9 +124,12 @@ LINES: dict[str, tuple[str, str, float]] = {
 
 
 @pytest.mark.parametrize("name", POSTED)
-def test_a_paste(name: str) -> None:
-    form, expected = POSTED[name]
-    holds(form, (PASTES / f"{name}.txt").read_text(), expected)
+def test_a_paste(tmp_path: Path, name: str) -> None:
+    form, expected, said = POSTED[name]
+    text = (PASTES / f"{name}.txt").read_text()
+    holds(form, text, expected)
+    found = verdict(tmp_path, text)
+    assert not found.findings and all(one in found.headline for one in said), found.headline
 
 
 @pytest.mark.parametrize("name", TEXTS)

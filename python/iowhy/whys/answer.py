@@ -191,7 +191,11 @@ def _lead(facts: Facts, finding: Finding) -> str:
 
 def capital_subject(text: str) -> str:
     """Names of programs keep their letters; an article begins a sentence."""
-    return capital(text) if text.startswith(("the ", "container ", "pod ", "control ")) else text
+    return (
+        capital(text)
+        if text.startswith(("the ", "a ", "no ", "container ", "pod ", "control "))
+        else text
+    )
 
 
 def _spent(facts: Facts, share: float, of: str, who: str = "") -> str:

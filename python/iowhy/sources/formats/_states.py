@@ -29,9 +29,12 @@ class Sleeper(Struct, frozen=True):
         return self.where[0] if found == OTHER else found
 
     def named(self) -> str:
-        """The thread, and why it sleeps if that is known."""
+        """The thread, in which function it sleeps, and why, if that is known."""
         why = self.reason()
-        return f"{self.comm} ({self.tid})" + ("" if why is None else f" in {why}")
+        if why is None:
+            return f"{self.comm} ({self.tid})"
+        named = f"{self.comm} ({self.tid}) in {self.where[0]}"
+        return named if why == self.where[0] else f"{named} ({why})"
 
 
 def emit(parsed: Parsed, sleepers: Sequence[Sleeper], since: str = "") -> None:

@@ -63,7 +63,12 @@ KINDS = (
     _kind("Ceph", "an operation of an OSD", r"slow request (?P<s>[\d.]+) seconds old"),
     _kind("systemd-oomd", "memory pressure above its limit", r"[Mm]emory pressure .*?is (?P<percent>[\d.]+)% > [\d.]+%"),
 )  # fmt: skip
-HINT = "|".join(re.sub(r"\?P<\w+>", "?:", one.pattern.pattern) for one in KINDS)
+#: A word of each kind: all patterns would be looked for at each letter of each line.
+HINT = (
+    r"\b(?:took|sync duration|fsync is|slow (?:fdatasync|operation|request)|too long|longest=|temporary file: path|too frequently|waited at"
+    r"|loop took|Rolled new|snapshot at|KafkaStorage|Error while|disk watermark|heartbeat on time|PLEG|Checkpoint (?:has|ran)"
+    r"|commit log syncs|Fsync log|[Mm]emory pressure)"
+)
 _CLOCK = re.compile(r"(\d{2}):(\d{2}):(\d{2})(?:[.,](\d{1,9}))?")
 _DAY = re.compile(r"\d{4}[-/]\d{2}[-/]\d{2}|\d{1,2} [A-Z][a-z]{2} \d{4}")
 _NS = {"ms": 1e6, "s": 1e9}
@@ -139,7 +144,7 @@ def _say(parsed: Parsed, server: str, what: str, kind: Kind, one: _Found) -> Non
         parsed.measure(server, f"{metric}_share", one.worst / 100)
         words += f": {one.worst:.0f} %"
     elif one.worst:
-        parsed.measure(server, f"{metric}_ns", one.worst)
+        parsed.measure(server, f"{metric}_{'least_' if kind.least_ns else ''}ns", one.worst)
         words += f" took {'over ' if kind.least_ns else ''}{duration(one.worst)}"
     times = sorted(one.times)
     span = times[-1] - times[0] if len(times) > 1 else 0.0

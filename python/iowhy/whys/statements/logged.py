@@ -1,0 +1,107 @@
+"""What logs and small tools report of storage: devices that are gone, syncs that took long, what a benchmark of syncs shows."""
+
+from collections.abc import Iterator
+
+from iowhy.units import duration, percent, plural, rate, size
+from iowhy.whys.chain import link
+from iowhy.whys.facts import Facts
+from iowhy.whys.statements import Statement
+
+#: Flash with a power-safe cache syncs in less than a millisecond; a disk that turns takes half a turn or more.
+SLOW_SYNC_NS = 4e6
+#: A request of a disk that is alone there takes 10 ms at most, a server's 50.
+SLOW_NS = 50e6
+#: Tools with one number that matters: tool, metric, sentence, from which value it is wrong (None: never).
+_TOOLS: tuple[tuple[str, str, str, float | None], ...] = (
+    ("ioping", "request_mean_ns", "a request to {} takes {}", 10e6),
+    ("esxtop", "device_mean_ns", "a command to {} takes {} on the device", 20e6),
+    ("esxtop", "hypervisor_mean_ns", "a command to {} waits {} in the hypervisor", 2e6),
+    ("ceph -s", "oldest_blocked_ns", "{} shows slow operations, the oldest one blocked for {}", 0.0),
+    ("ceph -s", "commit_ns", "{} takes {} for a commit", 100e6),
+    ("hdparm", "read_in_order_bytes_per_s", "{} is read in order at {}", None),
+    ("mongostat", "cache_dirty_share", "the cache of {} is {} dirty", 0.2),
+    ("zpool status", "degraded", "pool {} is degraded", 0.0),
+    ("zpool status", "checksum_errors", "{} has {} checksum errors", 0.0),
+)  # fmt: skip
+_UNITS = {"ns": ("ns", duration), "share": ("share", percent), "s": ("bytes/s", rate)}
+
+
+def state(facts: Facts) -> Iterator[Statement]:
+    """One statement for each kind that there is."""
+    for stated in (_gone, _servers, _syncs, _plan, _tools, _clean):
+        yield from stated(facts)
+
+
+def _gone(facts: Facts) -> Iterator[Statement]:
+    for metric, words in (("gone", "is down or gone"), ("command_timeouts", "does not answer")):
+        for device, times in facts.measured.of("dmesg", metric).items():
+            said = f"the device {device} {words}, by the kernel's log ({plural(times, 'message')}): check its hardware first"
+            yield Statement(1.0, link(said, times, "times", "measurements"))
+
+
+def _servers(facts: Facts) -> Iterator[Statement]:
+    """The longest of each server's log, and how often."""
+    found = [n for n in facts.measured.numbers if n.tool == "server log"]
+    for one in found:
+        if not one.metric.endswith("_count"):
+            continue
+        name = one.metric.removesuffix("_count")
+        more = {
+            n.metric.removeprefix(name): n.value
+            for n in found
+            if n.subject == one.subject and n.metric.startswith(name)
+        }
+        words = name.replace("_", " ").strip()
+        ns = more.get("_ns", more.get("_least_ns"))
+        if ns is not None:
+            bound = "over " if "_least_ns" in more else "up to " if one.value > 1 else ""
+            words += f" took {bound}{duration(ns)}"
+        elif (bytes_ := more.get("_bytes")) is not None:
+            words += f" of {size(bytes_)}"
+        elif (share := more.get("_share")) is not None:
+            words += f": {percent(share)}"
+        span = more.get("_span_s")
+        within = "" if span is None else f" in {duration(span * 1e9)}"
+        said = f"{one.subject} reports: {words}, {plural(one.value, 'time')}{within}"
+        grave = 0.75 if ns is None or ns >= SLOW_NS else 0.3
+        unit = "times" if ns is None else "ns"
+        yield Statement(grave, link(said, ns or one.value, unit, "measurements"))
+
+
+def _syncs(facts: Facts) -> Iterator[Statement]:
+    times = facts.measured.of("pg_test_fsync", "sync_mean_ns")
+    way = "fdatasync" if "fdatasync" in times else next(iter(times), None)
+    if way is not None:
+        slow = times[way] >= SLOW_SYNC_NS
+        why = ": a disk that turns, or flushes through a slow cache" if slow else ""
+        said = f"a sync ({way}) takes {duration(times[way])}{why}"
+        yield Statement(0.7 if slow else 0.2, link(said, times[way], "ns", "measurements"))
+
+
+def _plan(facts: Facts) -> Iterator[Statement]:
+    plan = {n.metric: n.value for n in facts.measured.numbers if n.tool == "explain"}
+    read, took = plan.get("read_bytes"), plan.get("execution_ns")
+    if read and took:
+        reading = plan.get("reading_ns")
+        share = 0.0 if reading is None else min(1.0, reading / took)
+        of = "" if reading is None else f", which takes {percent(share)} of its {duration(took)}"
+        said = f"the query reads {size(read)} from outside of PostgreSQL's buffers{of}"
+        yield Statement(0.7 if share >= 0.5 else 0.3, link(said, read, "bytes", "measurements"))
+
+
+def _tools(facts: Facts) -> Iterator[Statement]:
+    for tool, metric, words, wrong in _TOOLS:
+        found = facts.measured.of(tool, metric)
+        worst = max(found, key=found.__getitem__, default=None)
+        if worst is None or not found[worst]:
+            continue
+        unit, write = _UNITS.get(metric.rpartition("_")[2], ("count", "{:,.0f}".format))
+        said = words.format(worst, write(found[worst]))
+        grave = 0.2 if wrong is None or found[worst] < wrong else 0.8
+        yield Statement(grave, link(said, found[worst], unit, "measurements"))
+
+
+def _clean(facts: Facts) -> Iterator[Statement]:
+    for span in facts.measured.of("dmesg", "without_errors_ns").values():
+        said = f"no I/O errors and no hung tasks in {duration(span)} of the kernel's log"
+        yield Statement(0.1, link(said, span, "ns", "measurements"))

@@ -35,7 +35,7 @@ FULL_MACHINE = 0.75
 
 
 class Tried(Struct, frozen=True):
-    """The remedy that a fix follows: its number among those printed (None: it is not one of them), how many, its words.
+    """The remedy that a fix follows: its number among those printed that save something (None: it is not one of them), how many, its words.
 
     `could_save` is what the finding says that it can save: what the first remedy can, where the fix is not one of them.
     """
@@ -209,6 +209,15 @@ def check(scenario: Scenario, choice: Choice, broken: Trial, fixed: Trial | None
             and abs(gain - could_save) >= GAIN_TOLERANCE
         ):
             why.append(f"says that {could_save:.0%} could be saved, and the fix saves {gain:.0%}")
+    tried = _tried(scenario, broken)
+    if (
+        fixed is not None
+        and tried is not None
+        and tried.number != 1
+        and not why
+        and scenario.share_is_gain
+    ):
+        why.append(f"the fix follows remedy {tried.number or 'none'} of {tried.of}, not the first")
     chain = " ".join(link.statement for link in broken.top.chain) if broken.top else ""
     missing = tuple(word for word in scenario.chain if word.lower() not in chain.lower())
     if missing and not why and not full(broken) and broken.found in scenario.broken.causes:
@@ -222,11 +231,12 @@ def _tried(scenario: Scenario, broken: Trial | None) -> Tried | None:
     if top is None or fixed is None or not scenario.remedy:
         return None
     wanted = re.compile(scenario.remedy, re.IGNORECASE)
-    gains = zip(top.remedies, top.remedy_gains, strict=True)
-    for number, (text, gain) in enumerate(gains, 1):
-        if wanted.search(text):
-            return Tried(number, len(top.remedies), text, gain)
-    return Tried(None, len(top.remedies), fixed.text, top.gain)
+    # What only looks saves nothing yet.
+    saving = [one for one in top.fixes if not one.looks]
+    for number, one in enumerate(saving, 1):
+        if wanted.search(one.in_full):
+            return Tried(number, len(saving), one.in_full, one.gain)
+    return Tried(None, len(saving), fixed.text, top.gain)
 
 
 def _gain(broken: Trial, fixed: Trial) -> float:

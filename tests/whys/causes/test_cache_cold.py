@@ -18,6 +18,27 @@ def test_a_first_pass(judged: Judge) -> None:
     leads(judged(story), "cache-cold", 0.85)
 
 
+def test_not_what_it_wrote_past_the_cache_itself(judged: Judge) -> None:
+    """It reads back what direct writes put on the device: the device is what it waits for, both times."""
+    story = Story(4.0)
+    for number in range(100):
+        parts = {"cpu_ns": 0, "runnable_ns": 0, "blocked_ns": 18 * MS, "sleeping_ns": 0}
+        at = START + number * 20 * MS
+        story.call(
+            at, "write", parts, tid=10, ino=FILE, offset=number * 512 * KIB, bytes_=512 * KIB
+        )
+        story.wait(at, 18 * MS, "direct_io", "write")
+        at += 2000 * MS
+        story.call(at, "read", parts, tid=10, ino=FILE, offset=number * 512 * KIB, bytes_=512 * KIB)
+        story.wait(at, 18 * MS, "page_read", "read")
+    story.thread(blocked=0.9)
+    story.requests(200, bytes_=512 * KIB, service=19 * MS)
+    story.cache(lookups=12_800, misses=400, readahead=12_400)
+    verdict = judged(story)
+    absent(verdict, "cache-cold")
+    assert "without O_DIRECT" in leads(verdict, "device-saturated", 0.8).remedies[0]
+
+
 def test_it_names_what_costs_most_and_not_what_has_most_pages(judged: Judge) -> None:
     """A file in one piece of which much is read, and a small one whose pages lie apart: that is the one that is waited for."""
     story = Story(2.0).caller("read", 100, blocked=18 * MS, bytes_=512 * KIB)

@@ -54,6 +54,20 @@ def test_not_a_little_of_it(judged: Judge) -> None:
     absent(judged(reader(*SQUASHFS, part=0.05)), "filesystem-cpu")
 
 
+def samples(story: Story, *, kernel: float, programs: float = 0.1) -> Story:
+    """The machine's CPUs: the kernel's own threads, and programs that spend a fifth in the kernel."""
+    at = START
+    while at <= START + story.elapsed:
+        passed = at - START
+        story.add(
+            "cpu_samples", ts_ns=at, cpu=-1, user_ns=int(passed * programs), iowait_ns=0, steal_ns=0,
+            system_ns=int(passed * (kernel + programs / 4)),
+            idle_ns=int(passed * max(0.0, story.cpus - kernel - 1.25 * programs)),
+        )  # fmt: skip
+        at += STEP
+    return story
+
+
 def writer(
     options: str = COMPRESSED, *, kernel: float = 1.0, programs: float = 0.1, service: int = MS
 ) -> Story:
@@ -61,16 +75,7 @@ def writer(
     story = Story(2.0).caller("fsync", 4, blocked=480 * MS, reason="page_lock", bytes_=None)
     story.add("filesystems", dev=FS, kind="btrfs", mount="/data", options=options, disk_dev=DISK)
     story.requests(40, op="write", bytes_=MIB, service=service)
-    at = START
-    while at <= START + story.elapsed:
-        passed = at - START
-        story.add(
-            "cpu_samples", ts_ns=at, cpu=-1, user_ns=int(passed * programs), iowait_ns=0, steal_ns=0,
-            system_ns=int(passed * (kernel + programs / 4)),
-            idle_ns=int(passed * (story.cpus - kernel - 1.25 * programs)),
-        )  # fmt: skip
-        at += STEP
-    return story
+    return samples(story, kernel=kernel, programs=programs)
 
 
 def test_the_kernel_s_threads_compress_for_who_waits(judged: Judge) -> None:
@@ -101,3 +106,28 @@ def test_not_a_device_that_is_busy(judged: Judge) -> None:
 
 def test_not_where_the_kernel_s_threads_rest(judged: Judge) -> None:
     absent(judged(writer(kernel=0.3)), "filesystem-cpu")
+
+
+@pytest.mark.parametrize(
+    ("service", "kernel", "cause"), [(MS, 1.5, "filesystem-cpu"), (17 * MS, 1.5, "cache-cold"), (MS, 0.1, "io-throttled")]
+)  # fmt: skip
+def test_cold_reads_of_compressed_files(
+    judged: Judge, service: int, kernel: float, cause: str
+) -> None:
+    """They wait for who decompresses, or for the device, or for neither."""
+    story = Story(2.0).caller("read", 100, blocked=18 * MS, bytes_=128 * 1024)
+    story.add("filesystems", dev=FS, kind="btrfs", mount="/data", options=COMPRESSED, disk_dev=DISK)
+    story.requests(100, bytes_=40 * 1024, service=service)
+    story.cache(lookups=3200, misses=100, readahead=3100)
+    leads(judged(samples(story, kernel=kernel)), cause, 0.8)
+
+
+def test_who_waits_for_cpus_that_the_kernel_s_threads_use(judged: Judge) -> None:
+    """It is not for other programs that it waits."""
+    story = Story(2.0, cpus=2).caller(
+        "fsync", 4, blocked=300 * MS, runnable=180 * MS, reason="page_lock", bytes_=None
+    )
+    story.add("filesystems", dev=FS, kind="btrfs", mount="/data", options=COMPRESSED, disk_dev=DISK)
+    story.requests(40, op="write", bytes_=MIB, service=MS)
+    found = leads(judged(samples(story, kernel=1.85)), "filesystem-cpu", 0.65)
+    assert not any("Stop the other work" in one for one in found.remedies)

@@ -5,13 +5,21 @@ from iowhy.lab.scenarios._work import make_file
 from iowhy.lab.stage import Stage
 
 
-def _passes(stage: Stage, limit_mib: int) -> Plan:
+def _passes(stage: Stage, script: str) -> Plan:
     path = stage.scratch_filesystem(1024).path / "data"
     make_file(path, stage.choice.size(192), stage.choice.seed)
-    limit = str(stage.choice.size(limit_mib))
+    limit = str(stage.choice.size(96))
     group = stage.limited("memory", {"memory.limit_in_bytes": {1: limit}, "memory.max": {2: limit}})
-    script = 'for pass in 1 2 3; do cksum "$0"; done'
     return Plan((*group, "sh", "-c", script, str(path)), cold=True)
+
+
+_PASSES = 'for pass in 1 2 3; do cksum "$0"; done'
+#: Each part three times before the next one.
+_IN_PARTS = """
+for part in $(seq 0 7); do
+  for pass in 1 2 3; do dd if="$0" bs=1M skip=$((24 * part)) count=24 2>/dev/null | cksum; done
+done
+"""
 
 
 SCENARIO = Scenario(
@@ -19,19 +27,19 @@ SCENARIO = Scenario(
     title="three passes of cksum over a file larger than the memory that may cache it",
     variants=(
         Variant(
-            "96-mib",
-            "a limit of 96 MiB",
-            lambda s: _passes(s, 96),
+            "whole",
+            "each pass over all of it",
+            lambda s: _passes(s, _PASSES),
             ("cache-thrash", "device-saturated"),
         ),
         Variant(
-            "384-mib",
-            "a limit of 384 MiB",
-            lambda s: _passes(s, 384),
+            "in-parts",
+            "all passes over a part of 24 MiB, then the next",
+            lambda s: _passes(s, _IN_PARTS),
             ("cache-cold", "device-saturated", *CPU),
         ),
     ),
     devices=("hdd",),
-    remedy=r"memory",
+    remedy=r"work in parts",
     tools=("cksum",),
 )

@@ -26,14 +26,15 @@ def _package(stage: Stage) -> Path:
     return package
 
 
-def _unpack(stage: Stage, *options: str) -> Plan:
+def _unpack(stage: Stage, *starts_it: str) -> Plan:
     package = _package(stage)
     root = stage.scratch_filesystem(512).path / "root"
     for folder in ("updates", "info"):
         (root / "var/lib/dpkg" / folder).mkdir(parents=True)
     for name in ("status", "available"):
         (root / "var/lib/dpkg" / name).touch()
-    return Plan(("dpkg", f"--root={root}", "--log=/dev/null", *options, "--unpack", str(package)))
+    options = (f"--root={root}", "--log=/dev/null", "--refuse-unsafe-io")
+    return Plan((*starts_it, "dpkg", *options, "--unpack", str(package)))
 
 
 SCENARIO = Scenario(
@@ -43,17 +44,17 @@ SCENARIO = Scenario(
         Variant(
             "durable",
             "as Debian has it, whatever this machine is set to",
-            lambda s: _unpack(s, "--refuse-unsafe-io"),
+            _unpack,
             ("sync-storm", "flush-cost"),
         ),
         Variant(
-            "unsafe-io",
-            "--force-unsafe-io: only its own records are made durable",
-            lambda s: _unpack(s, "--force-unsafe-io"),
+            "eatmydata",
+            "nothing is made durable",
+            lambda s: _unpack(s, "eatmydata"),
             (*FINE, "sync-storm", "flush-cost", "journal-entangled"),
         ),
     ),
     devices=("hdd", "flush-slow"),
-    remedy=r"unsafe-io",
-    tools=("dpkg", "dpkg-deb"),
+    remedy=r"eatmydata",
+    tools=("dpkg", "dpkg-deb", "eatmydata"),
 )

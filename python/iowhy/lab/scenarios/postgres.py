@@ -56,15 +56,13 @@ def _lines(stage: Stage, name: str, statements: tuple[str, ...]) -> Path:
 _TABLE = "CREATE TABLE item(id int PRIMARY KEY, name text)"
 
 
-def _commits(stage: Stage, *, together: bool) -> Plan:
+def _commits(stage: Stage, *settings: str) -> Plan:
     cluster = _cluster(stage, _TABLE)
     rows = tuple(
         f"INSERT INTO item VALUES ({number}, 'item {stage.choice.seed}')"
         for number in range(stage.choice.count(250))
     )
-    if together:
-        rows = ("BEGIN", *rows, "COMMIT")
-    return Plan(_single(cluster, _lines(stage, "rows.sql", rows)))
+    return Plan(_single(cluster, _lines(stage, "rows.sql", (*settings, *rows))))
 
 
 def _clients(stage: Stage, settings: str) -> Plan:
@@ -126,13 +124,18 @@ SCENARIOS = (
             Variant(
                 "one-row",
                 "a commit for each row",
-                lambda s: _commits(s, together=False),
+                _commits,
                 ("flush-cost", "sync-storm"),
             ),
-            Variant("one-transaction", "all in one", lambda s: _commits(s, together=True), _QUIET),
+            Variant(
+                "asynchronous",
+                "synchronous_commit = off",
+                lambda s: _commits(s, "SET synchronous_commit = off"),
+                _QUIET,
+            ),
         ),
         devices=("hdd", "flush-slow"),
-        remedy=r"once for many rows",
+        remedy=r"synchronous_commit = off",
         tools=_TOOLS,
     ),
     Scenario(

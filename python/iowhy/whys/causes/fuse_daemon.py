@@ -124,7 +124,7 @@ def _spent(
 def _remedies(found: Sequence[Served]) -> tuple[Remedy, ...]:
     """Names and attributes are kept, data is asked for in larger pieces: first what most of the time is about."""
     names = sum(one.total_ns for one in found if one.call in _OF_NAMES)
-    return _REMEDIES if 2 * names < sum(one.total_ns for one in found) else (_KEEP, _MORE, _MOVE)
+    return _REMEDIES if 2 * names < sum(one.total_ns for one in found) else (_KEEP, _MOVE, _MORE)
 
 
 def _end(process: str, mount: str | None) -> Remedy:
@@ -151,7 +151,7 @@ _KEEP = Remedy(
 _MOVE = Remedy(
     "Move what is used often to a local disk's filesystem", risk="two copies to keep equal"
 )
-_REMEDIES = (_MORE, _KEEP, _MOVE)
+_REMEDIES = (_MOVE, _MORE, _KEEP)
 
 
 def _is_there(facts: Facts) -> bool:

@@ -99,7 +99,7 @@ def _remedies(facts: Facts) -> tuple[Remedy, ...]:
         return ()
     hits = facts.machine.memory_limit_hits
     limited = facts.machine.is_limited if hits is None else hits > 0
-    return (_LESS, RAISE_LIMIT) if limited else (_LESS, MORE_MEMORY)
+    return (RAISE_LIMIT, _LESS) if limited else (_LESS, MORE_MEMORY)
 
 
 def _limit_met(machine: Machine) -> Link | None:

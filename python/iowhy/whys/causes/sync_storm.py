@@ -89,7 +89,9 @@ def find(facts: Facts) -> Candidate | None:
 def _remedies(files: int | None, spread: bool) -> tuple[Remedy, ...]:
     """What comes after the first one: fewer files only if there are many, and if the first does not say it already."""
     fewer = not spread and (files is None or files >= FILES_MIN)
-    return (*((LARGER_FILES,) if fewer else ()), _LATER, _QUICK_DEVICE)
+    # A file that is synced once has no commits.
+    later = () if spread else (_LATER,)
+    return (*((LARGER_FILES,) if fewer else ()), *later, _QUICK_DEVICE)
 
 
 def _summary(facts: Facts, each: float | None, spread: bool) -> str:

@@ -117,7 +117,7 @@ class _Sheet:
 
     @property
     def answered(self) -> int:
-        """Lines down to the end of the first fix; 0 where there is none."""
+        """Lines down to the end of the first fix; 0 without one."""
         texts = [line.plain for line in self.lines]
         first = next((at for at, text in enumerate(texts) if text.startswith("Fix")), None)
         if first is None:

@@ -179,7 +179,7 @@ def _of_job(facts: Facts, job: Job) -> Candidate | None:
 
 
 _IN_ORDER = Remedy(
-    "Sort the accesses by offset, or batch them",
+    "Sort the accesses by offset",
     risk="a change of the program, and results in another order",
     for_authors=True,
 )

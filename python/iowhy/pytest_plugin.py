@@ -317,7 +317,7 @@ def _problems_fail() -> Iterator[None]:
 
 
 def _hold(recording: "Recording", expected: "Sequence[Expectation]") -> None:
-    """Fails the test with a line for each that is broken; warns of what is not known."""
+    """Fails the test with a line for each that is broken, and the answer; warns of what is not known."""
     if not expected:
         return
     with aside(), _problems_fail():
@@ -330,6 +330,10 @@ def _hold(recording: "Recording", expected: "Sequence[Expectation]") -> None:
     broken = [text for text, one in zip(said, found, strict=True) if one.held is False]
     unknown = [text for text, one in zip(said, found, strict=True) if one.held is None]
     if broken:
+        with aside(), _problems_fail():
+            verdict = verdict or judge(recording)
+        if any(not one.healthy for one in verdict.findings) and not verdict.too_short:
+            broken.append(f"iowhy: {verdict.answer}")
         pytest.fail("\n".join(broken), pytrace=False)
     for text in unknown:
         _warn(UnknownWarning(text))

@@ -1,6 +1,6 @@
 """The header of an SQL file of reports and charts: `-- key: value` lines, `-- column NAME: meaning, unit`, and notes.
 
-`-- about: NAME NAME …` lists the columns that are shown first, and if there is little room.
+`-- about: NAME NAME …` lists the columns that are shown first, and on narrow terminals.
 """
 
 from collections.abc import Collection, Mapping, Sequence

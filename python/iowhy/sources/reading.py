@@ -112,7 +112,11 @@ def _read_path(
     except (OSError, ValueError) as error:
         raise Problem(f"{shown}: cannot be read: {error}") from None
     if not head.strip():
-        raise Problem(f"{'standard input' if shown == '-' else shown}: is empty")
+        if shown == "-":
+            raise Problem(
+                "standard input is empty: `iowhy diagnose FILE`, or `iostat -x 1 10 | iowhy diagnose -`"
+            )
+        raise Problem(f"{shown}: is empty")
     if head.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ")):
         raise Problem(f"{shown}: is compressed; decompress it first (zcat FILE | iowhy diagnose -)")
     form = only or _streaming(head, length)

@@ -71,9 +71,8 @@ class Verdict(Struct, frozen=True):
         first = self.findings[0] if self.findings else None
         if first is None or not first.fixes or first.healthy or self.too_short:
             return self.headline
-        fix = first.fixes[0]
-        saved = self.saved(fix)
-        return f"{self.headline} Fix ({first.cause}): {fix.do}{f'; {saved}' if saved else ''}."
+        worth = " ".join(filter(None, self.worth(first, 0, brief=True)))
+        return f"{self.headline} Fix ({first.cause}): {first.fixes[0].do}. {worth}"
 
     def saved(self, fix: Fix) -> str:
         """What a fix could save at best, in words; nothing if it is not known to."""

@@ -100,7 +100,7 @@ def _weight(facts: Facts, device: str | None) -> Remedy:
     if found is None or found in WEIGHS:
         return _WEIGHT
     return Remedy(
-        f"Limit the others (io.max of their control group); {device} ({found}) knows no priorities, so ionice needs bfq first",
+        f"Limit the others (io.max of their control group): {device}'s scheduler ({found}) knows no priorities",
         risk=_SLOWER,
     )
 
@@ -146,10 +146,7 @@ def _by_counters(facts: Facts) -> Candidate | None:
 WEIGHS = frozenset({"bfq", "mq-deadline"})
 _SLOWER = "the others get slower"
 _LATER = Remedy("Run the other work at another time", risk="it finishes later")
-_WEIGHT = Remedy(
-    "Limit the others (io.max), or give this one a higher I/O weight (`ionice -c2 -n0`, io.weight)",
-    risk=_SLOWER,
-)
+_WEIGHT = Remedy("Give this one a higher I/O weight (`ionice -c2 -n0`, io.weight)", risk=_SLOWER)
 _LESS_DIRTY = Remedy(
     "Limit what the others leave dirty (io.max or memory.high of their control group, or `sysctl vm.dirty_bytes`)",
     risk="their writes wait earlier",

@@ -275,7 +275,8 @@ def _check(name: str) -> Remedy:
             looks=True,
         )
     return Remedy(
-        f"Check {name}: the kernel's log, what is behind it, its array's statistics", looks=True
+        f"Look for errors of {name} (`dmesg -T | grep {name}`), and at what is behind it",
+        looks=True,
     )
 
 

@@ -114,9 +114,7 @@ _RAISE = Remedy(
     "Raise `vm.dirty_bytes` and `vm.dirty_background_bytes`, if writes come in bursts that memory can hold",
     risk=_RISK,
 )
-_WRITE_LESS = Remedy(
-    "Write less (compress it), or write to a faster device", risk="compression takes CPU time"
-)
+_WRITE_LESS = Remedy("Compress what is written (`zstd`)", risk="it takes CPU time")
 _EARLIER = Remedy(
     "Start writeback earlier (lower `vm.dirty_background_bytes`, or `sync_file_range`): pauses get shorter",
     risk="data that changes again soon is written twice",

@@ -82,7 +82,7 @@ _COPY_ON_WRITE = (
     ),
 )
 _ALLOCATE = Remedy(
-    "Allocate the file before writing it (`fallocate`), or write it once in order",
+    "Allocate the file before writing it (`fallocate`)",
     risk="its space is taken at once",
 )
 _LARGER_UNITS = Remedy(

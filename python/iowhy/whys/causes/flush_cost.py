@@ -77,7 +77,10 @@ def find(facts: Facts) -> Candidate | None:
             _ELSEWHERE,
             _no_flushes(requests.flushed[0].device),
         ),
-        by_remedy={_OVERWRITE: spared} if spared else {},
+        by_remedy={
+            **({_OVERWRITE: spared} if spared else {}),
+            _ELSEWHERE: saving.all_of_it("if a flush takes no time there"),
+        },
         # No lever makes writes that sync themselves not durable, nor operations.
         provable=not (facts.calls.by_write or facts.calls.syncs_by_ring),
         needs=("block_requests", "syscalls", "waits"),

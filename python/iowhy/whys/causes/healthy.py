@@ -62,6 +62,13 @@ def _summary(facts: Facts, storage: float) -> str:
     if facts.budget.basis == "machine" and facts.machine.cpus is None and storage > 0:
         return f"{_amount(facts, share)} of it {words}"
     saves = f"save at most {_amount(facts, storage)}" if storage > 0 else "not help"
+    if facts.shares_of_ns is None or facts.budget.basis != "threads":
+        said = (
+            f"the CPUs were idle {percent(share)} of the time"
+            if words == "idle" and facts.budget.basis == "machine"
+            else f"{percent(share)} of the time went into {words}"
+        )
+        return f"{said}; a faster disk would {saves}"
     return f"{_amount(facts, share)} of it {words}; a faster disk would {saves}"
 
 

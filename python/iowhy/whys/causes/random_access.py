@@ -53,6 +53,7 @@ def find(facts: Facts) -> Candidate | None:
         summary=f"waiting while {requests.device or 'the device'} seeks: "
         f"{percent(requests.jump_share)} of its requests jump, {duration(service)} each",
         saving=saving.all_but_moving(facts, waits, requests.bytes, "if accessed in order"),
+        by_remedy={_IN_MEMORY: saving.all_of_it("if it is in memory")},
         against=()
         if jumping
         else ("offsets of calls were not seen, so that it jumps is concluded from its requests",),
@@ -182,7 +183,7 @@ def _of_job(facts: Facts, job: Job) -> Candidate | None:
 
 
 _IN_ORDER = Remedy(
-    "Sort the accesses by offset, or batch them",
+    "Sort the accesses by offset",
     risk="a change of the program, and results in another order",
     for_authors=True,
 )

@@ -78,6 +78,7 @@ def find(facts: Facts) -> Candidate | None:
             else evidence.SYNC_ONCE
         ),
         remedies=_remedies(syncs.files, spread),
+        by_remedy={_QUICK_DEVICE: saving.all_of_it("if a sync takes no time there")},
         # No lever takes away the durability of a write itself, nor that of an operation.
         provable=not (facts.calls.by_write or facts.calls.syncs_by_ring),
         needs=("syscalls", "waits"),

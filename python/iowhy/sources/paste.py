@@ -30,6 +30,7 @@ HINT_CHARACTERS = 512
 
 #: A longer text is not tried with repairs, each of which reads it anew.
 REPAIRED_LINES = 5_000
+REPAIRED_CHARACTERS = 1_000_000
 #: How many repairs may be needed together: a table in Markdown, in a mail, in a log.
 REPAIRS_TOGETHER = 4
 
@@ -117,11 +118,8 @@ def split(lines: Sequence[str], source: str, names: Names, only: Format | None =
         result.parts.append(Part(source, only.name, 1, len(lines), read_block(only, block)))
         return result
     lines = _outdented(layout.plain(lines))
-    return (
-        _repaired(lines, source, names)
-        if len(lines) <= REPAIRED_LINES
-        else _taken(lines, source, names)
-    )
+    small = len(lines) <= REPAIRED_LINES and sum(map(len, lines)) <= REPAIRED_CHARACTERS
+    return (_repaired if small else _taken)(lines, source, names)
 
 
 def _taken(lines: Sequence[str], source: str, names: Names) -> Split:

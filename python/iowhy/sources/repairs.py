@@ -24,6 +24,8 @@ PREFIX_WORDS = 9
 CELL = 14
 #: So many words without a number are the titles of a table, whose rows have as many.
 TITLES = 6
+#: Longer lines are not searched for pairs of marks.
+MARKED = 2000
 
 _NUMBER = re.compile(r"[-+]?\d+(?:[.,]\d+)*[%KMGTkBi]{0,3}")
 _BARS = re.compile(r"[|│┃║]")
@@ -139,7 +141,12 @@ def unmarked(lines: Sequence[str], unread: Collection[int]) -> list[Line]:
     """Without bold, italics and code around words or lines."""
     del unread
     return [
-        (at, line if '"' in line else _MARKED.sub(r"\2", _MARKED.sub(r"\2", line)))
+        (
+            at,
+            line
+            if '"' in line or len(line) > MARKED
+            else _MARKED.sub(r"\2", _MARKED.sub(r"\2", line)),
+        )
         for at, line in enumerate(lines)
     ]
 

@@ -90,7 +90,7 @@ def state(facts: Facts) -> Iterator[Statement]:
                 said += f": {', '.join(one.words() for one in own)}"
             queue = facts.measured.metric("queue_length").get(device.name)
             if queue is not None:
-                said += f", queue depth {queue:.2g}"
+                said += f", queue depth {queue:.3g}"
             yield Statement(
                 0.7 if busy >= BUSY else 0.5 if busy >= HALF else 0.3,
                 link(said, busy, "share", "devices"),

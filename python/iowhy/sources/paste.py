@@ -191,14 +191,15 @@ def _repaired(lines: Sequence[str], source: str, names: Names) -> Split:
     return _renumbered(found, origin)
 
 
-def _understood(found: Split, lines: Sequence[str], unread: Collection[int]) -> int:
-    """How many numbers are in lines that are understood."""
-    return sum(
-        repairs.figures(lines[at])
+def _understood(found: Split, lines: Sequence[str], unread: Collection[int]) -> tuple[int, int]:
+    """How many numbers are in lines that are understood, and how many lines these are."""
+    understood = [
+        lines[at]
         for part in found.parts
         for at in range(part.first_line - 1, part.first_line - 1 + part.lines)
-        if at not in unread and part.parsed.lines_understood
-    )
+        if at not in unread and part.parsed.lines_understood and lines[at].strip()
+    ]
+    return sum(map(repairs.figures, understood)), len(understood)
 
 
 def _renumbered(found: Split, origin: Sequence[int]) -> Split:

@@ -89,16 +89,21 @@ def confidence(facts: Facts, candidate: Candidate) -> tuple[float, tuple[str, ..
     if not run.complete:
         value *= 0.9
         reasons.append(worded("cut-off", "the recording was cut off before its end"))
-    if run.skipped:
-        value *= 1 - run.skipped_share
-        value = value if run.skipped_share < FEW_SKIPPED else min(value, PART)
-        reasons.append(rows_not_read(facts))
-    part = part_shown(facts, candidate)
-    if part is not None:
+    value = _of_rows_read(facts, value, reasons)
+    if (part := part_shown(facts, candidate)) is not None:
         value = min(value, PART)
         said = "the text shows only part of what happened: {part}"
         reasons.append(worded("only-part", said, part=part))
     return max(0.05, min(0.99, value)), tuple(reasons)
+
+
+def _of_rows_read(facts: Facts, value: float, reasons: list[str]) -> float:
+    """Less, for rows that could not be read."""
+    share = facts.run.skipped_share
+    if not share:
+        return value
+    reasons.append(rows_not_read(facts))
+    return value * (1 - share) if share < FEW_SKIPPED else min(value * (1 - share), PART)
 
 
 def rows_not_read(facts: Facts) -> Sentence:

@@ -7,7 +7,7 @@ from msgspec import Struct
 from iowhy.units import percent, size
 from iowhy.whys.chain import link
 from iowhy.whys.facts import Facts
-from iowhy.whys.statements import WRONG, Statement
+from iowhy.whys.stated_fact import WRONG, Statement
 
 #: Less waiting than this is not worth a sentence.
 LEAST = 0.1

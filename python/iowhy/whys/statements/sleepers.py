@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from iowhy.units import duration
 from iowhy.whys.chain import link, plural
 from iowhy.whys.facts import Facts
-from iowhy.whys.statements import Statement
+from iowhy.whys.stated_fact import Statement
 
 #: How many are named.
 NAMED = 3

@@ -7,7 +7,7 @@ from msgspec import Struct
 from iowhy.units import duration, percent, rate, size
 from iowhy.whys.chain import link
 from iowhy.whys.facts import Facts
-from iowhy.whys.statements import WRONG, Statement
+from iowhy.whys.stated_fact import WRONG, Statement
 
 #: From this share of its limit on, a container has no memory left for the page cache.
 FULL = 0.9

@@ -7,7 +7,7 @@ from msgspec import Struct
 from iowhy.units import duration, percent
 from iowhy.whys.chain import link
 from iowhy.whys.facts import Facts
-from iowhy.whys.statements import Statement
+from iowhy.whys.stated_fact import Statement
 
 #: As in the causes device-saturated and device-slow.
 BUSY = 0.9

@@ -50,7 +50,9 @@ def trial(cause: str, share: float, seconds: float = 10.0, said: str = "") -> Tr
         (Fix("do", share),),
         None,
     )
-    verdict = Verdict("", (finding,), Budget(()), (), (), (), seconds, {}, Commands(Path("x"), "run"))
+    verdict = Verdict(
+        "", (finding,), Budget(()), (), (), (), seconds, {}, Commands(Path("x"), "run")
+    )
     return Trial("made", "", HDD, seconds, {"elapsed_s": seconds}, (), verdict, None)
 
 

@@ -21,7 +21,7 @@ RIGHT: dict[str, tuple[str | None, tuple[str, ...]]] = {
     "backtick": ("device-saturated", ("1.34 s", "100 %")),
     "iotopk": (None, ("2437", "100 %")),
     "sarzh": (None, ("0.5", "14.4 ms", "0.6 %")),
-    "weekday": (None, ("98 %", "8.7 ms", "1.0")),
+    "weekday": (None, ("98 %", "8.7 ms", "1.04")),
     "nfsiostat-no-colon": (None, ("9.88 ms", "0.687", "3.77 ms", "1.71")),
     "notopline": (None, ("75 %", "45.3 MiB", "917 MiB")),
     "ddpos": (None, ("100 MiB", "4.53 MB/s")),

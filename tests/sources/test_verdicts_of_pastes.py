@@ -118,3 +118,62 @@ def test_a_device_with_a_queue_is_no_idle_machines(tmp_path: Path) -> None:
         tmp_path, iostat("0.3 0 3.4 0.1 0 96.2", "dm-0 0 60361 0 241463 0 2.53 152.5 78.3")
     )
     assert not bool(found.findings and found.findings[0].healthy)
+
+
+def causes(found: Verdict) -> list[str]:
+    return [one.cause for one in found.findings]
+
+
+def alone(row: str) -> str:
+    return f"Linux 5.4.0 (h) 01/02/2023 _x86_64_ (4 CPU)\n\n{f'{DISK}{row}{chr(10) * 2}' * 3}"
+
+
+def test_a_device_alone_is_slow_if_it_is_used_and_late(tmp_path: Path) -> None:
+    """50 ms a request, at a tenth of the time or less; with a queue beyond twice what is allowed, unless always busy."""
+    for at, (row, slow) in enumerate(
+        [
+            ("sda 0 12 0 48 0 50 0.6 21", True),
+            ("sda 0 12 0 48 0 50 0.6 9", False),
+            ("sda 0 12 0 48 0 15 0.6 21", False),
+            ("sda 20 40 5000 500 90 60 5.9 64", True),
+            ("sda 20 40 5000 500 30 30 5.9 64", False),
+            ("sda 20 40 5000 500 90 60 5.9 95", False),
+        ]
+    ):
+        assert ("device-slow" in causes(verdict(tmp_path / str(at), alone(row)))) == slow, row
+
+
+def test_a_machine_is_no_program(tmp_path: Path) -> None:
+    """CPU time next to a device that works may be others'; a process that fills a CPU is one program's."""
+    for at, (disk, serial) in enumerate(
+        [("sda 24 42 5632 504 99 58 5.9 64", False), ("sda 0 1 0 4 0 1 0 1", True)]
+    ):
+        found = verdict(tmp_path / str(at), iostat("54 0 4 5 0 37", disk, 16))
+        assert ("cpu-serial" in causes(found)) == serial
+
+
+def test_without_the_number_of_cpus_waiting_is_a_lower_bound(tmp_path: Path) -> None:
+    text = iostat("1 0 1 3 0 95", "sda 0 4 0 80 0 1 0.1 3").partition("\n\n")[2]
+    known = verdict(tmp_path / "a", f"Linux 5.4.0 (h) 01/02/2023 _x86_64_ (4 CPU)\n\n{text}")
+    assert known.findings[0].healthy
+    assert not any(one.healthy for one in verdict(tmp_path / "b", text).findings)
+    late = verdict(
+        tmp_path / "c", iostat("1 0 1 20 0 78", "sda 0 400 0 80000 0 90 50 99").partition("\n\n")[2]
+    )
+    assert (
+        late.findings[0].cause == "device-saturated" and late.saved(late.findings[0].fixes[0]) == ""
+    )
+
+
+def test_what_is_cut_off_is_no_whole(tmp_path: Path) -> None:
+    """A table that lacks its last columns shows neither a full machine nor a healthy one."""
+    cut = "\n".join(
+        line[:34] for line in iostat("60 0 10 20 0 10", "sda 0 400 0 80000 0 9 5 99").splitlines()
+    )
+    found = verdict(tmp_path, cut)
+    assert causes(found) == []
+
+
+def test_more_processes_than_cpus_leave_none_idle(tmp_path: Path) -> None:
+    row = "47 2 0 90000 1000 500000 0 0 300 9000 100 200 36 4 59 1 0\n"
+    assert causes(verdict(tmp_path, VMSTAT + row * 6)) == []

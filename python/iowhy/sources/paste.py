@@ -30,6 +30,7 @@ HINT_CHARACTERS = 512
 
 #: A longer text is not tried with repairs, each of which reads it anew.
 REPAIRED_LINES = 5_000
+REPAIRED_CHARACTERS = 1_000_000
 #: How many repairs may be needed together: a table in Markdown, in a mail, in a log.
 REPAIRS_TOGETHER = 4
 
@@ -117,11 +118,8 @@ def split(lines: Sequence[str], source: str, names: Names, only: Format | None =
         result.parts.append(Part(source, only.name, 1, len(lines), read_block(only, block)))
         return result
     lines = _outdented(layout.plain(lines))
-    return (
-        _repaired(lines, source, names)
-        if len(lines) <= REPAIRED_LINES
-        else _taken(lines, source, names)
-    )
+    small = len(lines) <= REPAIRED_LINES and sum(map(len, lines)) <= REPAIRED_CHARACTERS
+    return (_repaired if small else _taken)(lines, source, names)
 
 
 def _taken(lines: Sequence[str], source: str, names: Names) -> Split:
@@ -193,14 +191,15 @@ def _repaired(lines: Sequence[str], source: str, names: Names) -> Split:
     return _renumbered(found, origin)
 
 
-def _understood(found: Split, lines: Sequence[str], unread: Collection[int]) -> int:
-    """How many numbers are in lines that are understood."""
-    return sum(
-        repairs.figures(lines[at])
+def _understood(found: Split, lines: Sequence[str], unread: Collection[int]) -> tuple[int, int]:
+    """How many numbers are in lines that are understood, and how many lines these are."""
+    understood = [
+        lines[at]
         for part in found.parts
         for at in range(part.first_line - 1, part.first_line - 1 + part.lines)
-        if at not in unread and part.parsed.lines_understood
-    )
+        if at not in unread and part.parsed.lines_understood and lines[at].strip()
+    ]
+    return sum(map(repairs.figures, understood)), len(understood)
 
 
 def _renumbered(found: Split, origin: Sequence[int]) -> Split:

@@ -17,6 +17,8 @@ from iowhy.sources.intervals import Columns, Intervals
 
 #: The states of a CPU in one interval pass 100 % by what rounding adds: each of eight by half a percent.
 CPU_SHARES_MAX = 1.05
+#: And they are the whole of it: less means that columns are missing (of a table that was cut off).
+CPU_SHARES_MIN = 0.8
 #: A device is busy at most all of the time; readers have taken off what jitter adds.
 BUSY_MAX = 1.001
 #: Counters are signed 64-bit, and are summed up.
@@ -48,7 +50,7 @@ def sift(parsed: Parsed) -> None:
             del parsed.tables[table]
     if dropped:
         parsed.note(
-            f"{dropped:,} rows of {parsed.tool} left out: negative, beyond 100 % or beyond any counter"
+            f"{dropped:,} rows of {parsed.tool} left out: negative, beyond or far below 100 %, or beyond any counter"
         )
 
 
@@ -79,7 +81,9 @@ def _sound(group: Columns) -> Any:
     if "busy_ns" in group.counters:
         sound &= ~(np.array(group.counters["busy_ns"]) > BUSY_MAX * lengths)
     if group.table == "cpu_samples":
-        sound &= total <= CPU_SHARES_MAX * lengths
+        sound &= (total <= CPU_SHARES_MAX * lengths) & (
+            (total >= CPU_SHARES_MIN * lengths) | (total == 0)
+        )
     return sound
 
 

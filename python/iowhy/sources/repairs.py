@@ -24,11 +24,16 @@ PREFIX_WORDS = 9
 CELL = 14
 #: So many words without a number are the titles of a table, whose rows have as many.
 TITLES = 6
+#: Longer lines are not searched for pairs of marks.
+MARKED = 2000
 
 _NUMBER = re.compile(r"[-+]?\d+(?:[.,]\d+)*[%KMGTkBi]{0,3}")
 _BARS = re.compile(r"[|│┃║]")
 _RULE = re.compile(r"[\s|:+=─━┄┌┐└┘├┤┬┴┼╔╗╚╝╠╣╦╩╬═│┃║-]*")
-_MARKED = re.compile(r"(\*\*|__|~~|``|`|\*)(\S(?:.*?\S)?)\1")
+_MARKS = [
+    (re.compile(rf"(?<!\S){mark}(?=\S)"), re.compile(rf"(?<=\S){mark}(?!\S)"))
+    for mark in (r"\*\*", "__", "~~", "`", r"\*")
+]
 _STRING = re.compile(r'\s*"((?:[^"\\]|\\.)*)",?\s*')
 _WITH_LINES = re.compile(r'"((?:[^"\\]|\\.)*\\n(?:[^"\\]|\\.)*)"')
 _CELL_END = re.compile(r"</t[dh]\s*>", re.I)
@@ -88,7 +93,7 @@ def unprefixed(words: int, lines: Sequence[str], unread: Collection[int]) -> lis
 
     for begin, end in _stretches(lines, first):
         rows = [at for at in range(begin, end) if lines[at].strip()]
-        if len(rows) < 2 or 2 * sum(at in unread for at in rows) < len(rows):
+        if len(rows) < 2 or not any(at in unread for at in rows):
             continue
         places = {at: list(re.finditer(r"\S+", lines[at])) for at in rows}
         shapes = {at: [_shape(one[0]) for one in found[:words]] for at, found in places.items()}
@@ -115,7 +120,7 @@ def unsigned(lines: Sequence[str], unread: Collection[int]) -> list[Line]:
 
     for begin, end in _stretches(lines, sign):
         rows = [at for at in range(begin, end) if lines[at].strip()]
-        if len(rows) < 2 or 2 * sum(at in unread for at in rows) < len(rows):
+        if len(rows) < 2 or not any(at in unread for at in rows):
             continue
         blank = all(lines[at][1:2] in ("", " ", "\t") for at in rows)
         for at in rows:
@@ -136,12 +141,19 @@ def unframed(lines: Sequence[str], unread: Collection[int]) -> list[Line]:
 
 
 def unmarked(lines: Sequence[str], unread: Collection[int]) -> list[Line]:
-    """Without bold, italics and code around words or lines."""
-    del unread
-    return [
-        (at, line if '"' in line else _MARKED.sub(r"\2", _MARKED.sub(r"\2", line)))
-        for at, line in enumerate(lines)
-    ]
+    """Without bold, italics and code around words or lines: as many marks before words as behind words."""
+    made = list(enumerate(lines))
+    for at in unread:
+        line = lines[at] if at < len(lines) else ""
+        if not line or '"' in line or len(line) > MARKED:
+            continue
+        if (bare := line.strip())[0] == bare[-1] == "`" and len(bare) > 2:
+            line = line.rstrip()[:-1].replace("`", "", 1)
+        for before, behind in _MARKS:
+            if len(before.findall(line)) == len(behind.findall(line)):
+                line = behind.sub("", before.sub("", line))
+        made[at] = (at, line)
+    return made
 
 
 def from_json(lines: Sequence[str], unread: Collection[int]) -> list[Line]:

@@ -8,7 +8,7 @@ from iowhy.whys.confidence import rows_not_read
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import OF_TIME, THE_PART, Finding
 from iowhy.whys.remedy import Fix
-from iowhy.whys.statements import TELLING, Statement
+from iowhy.whys.stated_fact import TELLING, Statement
 from iowhy.whys.thresholds import LEADS
 from iowhy.whys.typed import Commands
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from iowhy.sources.clock import interval_of, wall_ns
 from iowhy.sources.format import Block, Parsed
-from iowhy.sources.numbers import NS_PER_S, number
+from iowhy.sources.numbers import AMBIGUOUS, NS_PER_S, number
 
 #: "Linux 4.4.0-1072-aws (host) 12/18/2018 _x86_64_ (16 CPU)"
 #: The name is taken out of many a paste, and sysstat before 10 prints neither machine nor CPUs.
@@ -35,6 +35,8 @@ _CLOCK = re.compile(
 #: What is printed instead of the time before the averages over all intervals: one word and a colon, in any language.
 AVERAGE = r"[^\W\d][\w.]{1,15}\s?[:：]"
 _AVERAGE = re.compile(rf"{AVERAGE}(?=\s)")
+#: Columns of numbers, whatever the report.
+_OF_NUMBERS = re.compile(r"%|/s$|-sz$|await$|^svctm$|^tps$|^kb")
 _HALF_DAY_NS = 43_200 * NS_PER_S
 DAY_NS = 86_400 * NS_PER_S
 
@@ -167,7 +169,7 @@ def rows(block: Block, parsed: Parsed) -> list[Row]:
         elif all(number(cell) is None for cell in cells) and len(cells) > 1:
             columns, width = cells, len(cells)
             times.add(when)
-        elif columns and len(cells) >= width:
+        elif columns and len(cells) >= width and _is_row(columns, cells):
             found.append((at, when, columns, cells))
             times.add(when)
         else:
@@ -176,6 +178,15 @@ def rows(block: Block, parsed: Parsed) -> list[Row]:
         return _averaged(parsed, averages)
     parsed.clock = "wall" if dated else "own"
     return _timed(found, times, dated)
+
+
+def _is_row(columns: Sequence[str], cells: Sequence[str]) -> bool:
+    """Whether a number is in each column that has numbers; how large one with a comma is may be open."""
+    return all(
+        number(cell) is not None or AMBIGUOUS.fullmatch(cell)
+        for column, cell in zip(columns, cells, strict=False)
+        if _OF_NUMBERS.search(column)
+    )
 
 
 def _timed(

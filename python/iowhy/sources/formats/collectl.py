@@ -119,7 +119,7 @@ class _Reader:
             if len(cells) < len(names):
                 return False
             values = {name: number(cell) for name, cell in zip(names, cells, strict=False) if name}
-            if None in values.values():
+            if any(value is None for name, value in values.items() if name != "Name"):
                 return False
             now.disks[cells[0]] = {name: v for name, v in values.items() if v is not None}
             _waits(now.disks[cells[0]])

@@ -89,6 +89,8 @@ class _Reader:
             self._side = match[1]
             self._direction(match[2])
         elif match := _LATENCY.fullmatch(line):
+            if match[1] != "sync" and not self._side:
+                return False
             self._latency(match)
         elif match := _PERCENTILES.fullmatch(line):
             self._percentiles = (match[1], _UNITS[match[2]])

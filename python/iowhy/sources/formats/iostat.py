@@ -151,7 +151,8 @@ class _Reader:
         """Whether it is a row below the header."""
         if self._state == "cpu":
             values = numbers(words)
-            if not values or len(values) != len(self._columns):
+            # Without the idle time the table is cut off, and the rest is no whole.
+            if not values or len(values) != len(self._columns) or "idle" not in self._columns:
                 return False
             self.reports[-1].cpu = dict(zip(self._columns, values, strict=True))
             self._state = ""

@@ -28,7 +28,7 @@ HINT = r"^-*procs-*\s?-+\s?-*memory|^\s*(?:\S+\s+){0,2}r\s+b\s+swpd\s+free\s"
 #: Without these columns a header is not one.
 #: In other languages by shape: six groups of dashes, or 16 to 18 short names, above as many whole numbers whose last ones are
 #: shares of the CPUs.
-_GROUPS = r"^-{0,2}[^\W\d][\w.]*-*\s*(?:\s?-+[^\W\d][\w/]*-+){5}\s*$"
+_GROUPS = r"^-{0,2}[^\W\d][\w.]*-*\s*(?:\s+-+[^\W\d][\w/]*-+){5}\s*$"
 _NAMES = r"^\s*(?:[^\W\d][^\s:]{0,9}\s+){15,17}[^\W\d][^\s:]{0,9}\s*$"
 HINT += f"|{_GROUPS}|{_NAMES}"
 _ENGLISH = ("r", "b", "swpd", "free", "buff", "cache", "si", "so", "bi", "bo", "in", "cs", "us", "sy", "id", "wa", "st", "gu")  # fmt: skip

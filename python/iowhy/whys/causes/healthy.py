@@ -6,7 +6,8 @@ from iowhy.whys.chain import chain_of, duration, link, percent
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Finding, Saving
 from iowhy.whys.remedy import Remedy
-from iowhy.whys.statements import WRONG, statements
+from iowhy.whys.stated_fact import WRONG
+from iowhy.whys.statements import statements
 
 SMALL = 0.1
 # In another tool's figures: a device that is this busy, with so many requests in flight, may be waited for.

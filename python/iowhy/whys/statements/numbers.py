@@ -6,7 +6,7 @@ from iowhy.units import duration, percent, rate, size
 from iowhy.whys.chain import link
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.measured import Number
-from iowhy.whys.statements import Statement
+from iowhy.whys.stated_fact import Statement
 
 _UNITS = {
     "_ns": ("ns", duration),

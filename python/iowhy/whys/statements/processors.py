@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from iowhy.units import percent, size
+from iowhy.sentences import worded
+from iowhy.units import size
 from iowhy.whys.chain import link
 from iowhy.whys.facts import Facts
-from iowhy.whys.statements import WRONG, Statement
+from iowhy.whys.stated_fact import WRONG, Statement
 
 #: Less waiting than this is not worth a sentence.
 LEAST = 0.1
@@ -29,19 +30,34 @@ def state(facts: Facts) -> Iterator[Statement]:
     """CPUs in iowait, with memory that is short, or processes that are blocked."""
     machine = facts.machine
     if machine.iowait is not None and machine.iowait >= LEAST:
-        said = f"the CPUs wait for I/O {percent(machine.iowait)} of the time"
+        more = ""
         if not facts.devices.all:
-            said += f"{_memory(facts)}; for which device is not in the text"
+            more = f"{_memory(facts)}; for which device is not in the text"
             if not machine.blocked:
-                said += ", and an idle io_uring reader counts as such, too"
+                more += ", and an idle io_uring reader counts as such, too"
+        said = worded(
+            "cpus-wait",
+            "the CPUs wait for I/O {iowait:share} of the time{more}",
+            iowait=machine.iowait,
+            more=more,
+        )
         yield Statement(WRONG, link(said, machine.iowait, "share", "system"))
     elif machine.blocked and machine.blocked >= LEAST:
-        said = f"{machine.blocked:.1f} processes are blocked on average"
+        said = worded(
+            "processes-blocked",
+            "{blocked:.1f} processes are blocked on average",
+            blocked=machine.blocked,
+        )
         yield Statement(0.5, link(said, machine.blocked, "processes", "system"))
     if facts.relations.has("memory_samples") and machine.memory_bytes:
         found = facts.relations.one(_Left, _LEFT)
         if found.bytes is not None:
-            said = f"{size(found.bytes)} of {size(machine.memory_bytes)} of memory are available"
+            said = worded(
+                "memory-available",
+                "{left:bytes} of {total:bytes} of memory are available",
+                left=found.bytes,
+                total=machine.memory_bytes,
+            )
             yield Statement(0.1, link(said, found.bytes, "bytes", "system"))
 
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from iowhy.units import duration
-from iowhy.whys.chain import link, plural
+from iowhy.sentences import worded
+from iowhy.whys.chain import link
 from iowhy.whys.facts import Facts
-from iowhy.whys.statements import Statement
+from iowhy.whys.stated_fact import Statement
 
 #: How many are named.
 NAMED = 3
@@ -15,12 +15,23 @@ def state(facts: Facts) -> Iterator[Statement]:
     """Those that hang longest by name; else those of a moment."""
     hung = facts.measured.metric("blocked_ns")
     for name, ns in sorted(hung.items(), key=lambda item: -item[1])[:NAMED]:
-        said = f"{name} has been blocked for {duration(ns)} (state D)"
+        said = worded(
+            "task-hangs",
+            "{task} has been blocked for {blocked:ns} (state D)",
+            task=name,
+            blocked=ns,
+        )
         yield Statement(0.95, link(said, ns, "ns", "measurements"))
     now = facts.measured.metric("in_state_d")
     if not hung and now:
         number = sum(now.values())
         named = ", ".join(list(now)[:NAMED]) + (" and others" if len(now) > NAMED else "")
         sleeps = "is" if number == 1 else "are"
-        said = f"{plural(number, 'thread')} {sleeps} in uninterruptible sleep (D): {named}"
+        said = worded(
+            "threads-in-d",
+            "{threads:count thread} {sleeps} in uninterruptible sleep (D): {named}",
+            threads=number,
+            sleeps=sleeps,
+            named=named,
+        )
         yield Statement(0.65, link(said, number, "threads", "measurements"))

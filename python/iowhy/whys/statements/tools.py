@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
+from iowhy.sentences import worded
 from iowhy.units import duration, percent, rate, size
 from iowhy.whys.chain import link
 from iowhy.whys.facts import Facts
-from iowhy.whys.statements import WRONG, Statement
+from iowhy.whys.stated_fact import WRONG, Statement
 
 #: From this share of its limit on, a container has no memory left for the page cache.
 FULL = 0.9
@@ -37,14 +38,26 @@ def _containers(facts: Facts) -> Iterator[Statement]:
     read = facts.measured.of("docker stats", "since_start_read_bytes")
     for name, share in facts.measured.metric("container_cpu_share").items():
         if share >= 1.0:
-            said = f"container {name} uses {share:.1f} CPUs"
+            said = worded(
+                "container-cpus",
+                "container {container} uses {cpus:.1f} CPUs",
+                container=name,
+                cpus=share,
+            )
             yield Statement(0.4, link(said, share, "CPUs", "measurements"))
     for name, limit in limits.items():
         share = used.get(name, 0.0) / limit if limit else 0.0
         if share >= FULL:
-            said = f"container {name} is at {percent(share)} of its memory limit"
-            if read.get(name):
-                said += f", and has read {size(read[name])}"
+            since = f", and has read {size(read[name])}" if read.get(name) else ""
+            template = "container {container} is at {share:share} of its memory limit{since}"
+            said = worded(
+                "container-memory",
+                template,
+                container=name,
+                share=share,
+                since=since,
+                read=read.get(name),
+            )
             yield Statement(0.7, link(said, share, "share", "measurements"))
 
 
@@ -86,7 +99,12 @@ def _processes(facts: Facts) -> Iterator[Statement]:
     waiting = facts.measured.metric("io_delay_share")
     worst = max(waiting, key=waiting.__getitem__, default=None)
     if worst is not None and waiting[worst] >= WAITS:
-        said = f"{worst} waits for I/O {percent(waiting[worst])} of its time"
+        said = worded(
+            "process-waits",
+            "{process} waits for I/O {share:share} of its time",
+            process=worst,
+            share=waiting[worst],
+        )
         grave = 0.7 if waiting[worst] >= MOSTLY else 0.35
         yield Statement(grave, link(said, waiting[worst], "share", "measurements"))
     if not facts.relations.has("process_io"):
@@ -94,7 +112,10 @@ def _processes(facts: Facts) -> Iterator[Statement]:
     for one in facts.relations.read(_Moved, _MOVED):
         read, written = one.read_per_s or 0.0, one.written_per_s or 0.0
         if read + written > 0:
-            said = f"{one.name} moves most: it reads {rate(read)} and writes {rate(written)}"
+            template = "{process} moves most: it reads {read:rate} and writes {written:rate}"
+            said = worded(
+                "process-moves-most", template, process=one.name, read=read, written=written
+            )
             yield Statement(0.3, link(said, read + written, "bytes/s", "system"))
 
 

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from iowhy.sentences import worded
 from iowhy.units import duration, percent
 from iowhy.whys.chain import link
 from iowhy.whys.facts import Facts
-from iowhy.whys.statements import Statement
+from iowhy.whys.stated_fact import Statement
 
 #: As in the causes device-saturated and device-slow.
 BUSY = 0.9
@@ -82,7 +83,19 @@ def state(facts: Facts) -> Iterator[Statement]:
             said = f"{', '.join(one.words() for one in slow)}{use}"
             yield Statement(
                 0.8 + 0.05 * ((busy or 0) >= BUSY),
-                link(f"{device.name}: {said}", slow[0].mean_ns, "ns", "devices"),
+                link(
+                    worded(
+                        "requests-take",
+                        "{device}: {said}",
+                        device=device.name,
+                        said=said,
+                        mean_ns=slow[0].mean_ns,
+                        busy=busy,
+                    ),
+                    slow[0].mean_ns,
+                    "ns",
+                    "devices",
+                ),
             )
         elif busy is not None and busy >= RESTS:
             said = f"{device.name} is {percent(busy)} busy"
@@ -90,10 +103,15 @@ def state(facts: Facts) -> Iterator[Statement]:
                 said += f": {', '.join(one.words() for one in own)}"
             queue = facts.measured.metric("queue_length").get(device.name)
             if queue is not None:
-                said += f", queue depth {queue:.2g}"
+                said += f", queue depth {queue:.3g}"
             yield Statement(
                 0.7 if busy >= BUSY else 0.5 if busy >= HALF else 0.3,
-                link(said, busy, "share", "devices"),
+                link(
+                    worded("device-busy", "{said}", said=said, device=device.name, busy=busy),
+                    busy,
+                    "share",
+                    "devices",
+                ),
             )
     yield from _rest(facts)
     yield from _printed(facts)
@@ -106,8 +124,16 @@ def _rest(facts: Facts) -> Iterator[Statement]:
     most = max(known, key=lambda one: one.busy_share or 0)
     busy = most.busy_share or 0
     if busy < RESTS and (most.wait_ns or 0) < SLOW_NS:
-        named = most.name if len(known) == 1 else f"no disk is more than {percent(busy)} busy"
-        said = f"{named} is {percent(busy)} busy: the disk is not it" if len(known) == 1 else named
+        said = (
+            worded(
+                "disk-rests",
+                "{device} is {busy:share} busy: the disk is not it",
+                device=most.name,
+                busy=busy,
+            )
+            if len(known) == 1
+            else worded("disks-rest", "no disk is more than {busy:share} busy", busy=busy)
+        )
         yield Statement(0.1, link(said, busy, "share", "devices"))
 
 
@@ -126,4 +152,19 @@ def _printed(facts: Facts) -> Iterator[Statement]:
             if (used or 0) >= BUSY
             else 0.3
         )
-        yield Statement(grave, link(f"{name}: {', '.join(words)}", wait, "ns", "measurements"))
+        yield Statement(
+            grave,
+            link(
+                worded(
+                    "request-takes",
+                    "{device}: {said}",
+                    device=name,
+                    said=", ".join(words),
+                    mean_ns=wait,
+                    busy=used,
+                ),
+                wait,
+                "ns",
+                "measurements",
+            ),
+        )

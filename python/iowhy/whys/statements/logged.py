@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from iowhy.units import duration, percent, plural, rate, size
 from iowhy.whys.chain import link
 from iowhy.whys.facts import Facts
-from iowhy.whys.statements import Statement
+from iowhy.whys.stated_fact import Statement
 
 #: Flash with a power-safe cache syncs in less than a millisecond; a disk that turns takes half a turn or more.
 SLOW_SYNC_NS = 4e6

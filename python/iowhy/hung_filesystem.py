@@ -1,21 +1,32 @@
 """A filesystem that has stopped answering (NFS, FUSE, a hung disk) ends a command with one message, not with its wait."""
 
 import os
+import queue
 import select
 import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 
 from iowhy.errors import Problem
 
 WITHIN_S = 10.0
 """Servers that answer at all answer sooner."""
+_PROCESS_WITHIN_S = 0.5
+"""So does a process of which the kernel shows anything."""
+
+_Asked = TypeVar("_Asked")
+_Answer = TypeVar("_Answer")
 
 
-def must_answer(path: Path, within_s: float = WITHIN_S) -> None:
+def must_answer(path: Path, within_s: float = WITHIN_S, *, made_in: bool = False) -> None:
     """Raises Problem if the filesystem of `path` has not answered in this time.
 
-    its own process asks: it may wait beyond the reach of signals, and is left to do so.
+    `made_in`: something is to be made in it. What is in memory a filesystem says of a disk that answers nobody, too; so it is
+    asked to make a file without a name (where it can, open(2), O_TMPFILE).
+    A process of its own asks: it may wait beyond the reach of signals, and is left to do so.
     """
     ended, held = os.pipe()
     asking = os.fork()
@@ -24,6 +35,8 @@ def must_answer(path: Path, within_s: float = WITHIN_S) -> None:
         os.closerange(held + 1, 1024)
         try:
             os.stat(path)  # noqa: PTH116
+            if made_in:
+                os.open(path, os.O_TMPFILE | os.O_WRONLY, 0o600)
         finally:
             os._exit(0)
     os.close(held)
@@ -38,3 +51,31 @@ def must_answer(path: Path, within_s: float = WITHIN_S) -> None:
         raise Problem(
             f"{path}: its filesystem has not answered for {within_s:g} s; see whether its server is up, or unmount it (umount -l)"
         )
+
+
+def answers(
+    asked: Sequence[_Asked], ask: Callable[[_Asked], _Answer], within_s: float = _PROCESS_WITHIN_S
+) -> Iterator[tuple[_Asked, _Answer]]:
+    """What `ask`, which raises nothing, says of each, without those of which it says nothing in this time.
+
+    A thread asks, and is left to wait and to ask on: this is for files of /proc, for which what ends this process ends the thread too.
+    """
+    left = list(asked)
+    while left:
+        said: queue.SimpleQueue[_Answer] = queue.SimpleQueue()
+        threading.Thread(target=_ask_all, args=(left, ask, said), daemon=True).start()
+        with suppress(queue.Empty):
+            while left:
+                answer = said.get(timeout=within_s)
+                yield left[0], answer
+                left = left[1:]
+        left = left[1:]
+
+
+def _ask_all(
+    asked: Sequence[_Asked],
+    ask: Callable[[_Asked], _Answer],
+    said: queue.SimpleQueue[_Answer],
+) -> None:
+    for one in asked:
+        said.put(ask(one))

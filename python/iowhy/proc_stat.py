@@ -1,12 +1,13 @@
 """The fields of /proc/PID/stat (proc_pid_stat(5)) by their place after the name."""
 
+import re
 from contextlib import suppress
 from pathlib import Path
 
 PROC = Path("/proc")
 
 #: Places in what `fields` returns: the manual counts from 1 and has pid and name before them.
-STATE, PARENT, FLAGS, START_TICKS = 0, 1, 6, 19
+STATE, FLAGS, START_TICKS = 0, 6, 19
 
 
 def fields(pid: int, proc: Path = PROC) -> list[str] | None:
@@ -21,11 +22,15 @@ def fields(pid: int, proc: Path = PROC) -> list[str] | None:
     return found if len(found) > START_TICKS else None
 
 
-def all_fields(proc: Path = PROC) -> dict[int, list[str]]:
-    """The fields of each process that there is now."""
+def parents(proc: Path = PROC) -> dict[int, int]:
+    """The parent of each process that there is now: of its status, which it shows also while it runs exec."""
     out = {}
     with suppress(OSError):
         for entry in proc.iterdir():
-            if entry.name.isdecimal() and (found := fields(int(entry.name), proc)) is not None:
-                out[int(entry.name)] = found
+            if not entry.name.isdecimal():
+                continue
+            with suppress(OSError):
+                status = (entry / "status").read_text(errors="replace")
+                if found := re.search(r"^PPid:\s*(\d+)$", status, re.MULTILINE):
+                    out[int(entry.name)] = int(found[1])
     return out

@@ -2,6 +2,7 @@
 //! of their own, and gives rows of the schema ([`iowhy_store::rows`]). Errors name the file and the line.
 
 pub mod accounts;
+mod aside;
 pub mod containers;
 pub mod devices;
 mod error;

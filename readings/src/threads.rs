@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Result;
 
-use crate::proc_file::{number, ProcFile, Text};
+use crate::proc_file::{number, Text};
 use crate::Roots;
 
 /// One thread as it was when it was read.
@@ -103,15 +103,26 @@ pub(crate) fn children_of_thread(roots: &Roots, tgid: i64, tid: i64) -> io::Resu
         .collect())
 }
 
-/// (process, parent) of every process of the machine, for kernels without `children` files.
+/// (process, parent) of every process of the machine, for kernels without `children` files. Its status a process shows also while
+/// it runs exec, which its stat does not.
 pub(crate) fn parents(roots: &Roots) -> Vec<(i64, i64)> {
     let mut all = Vec::new();
     for pid in ids(&roots.proc).unwrap_or_default() {
-        let stat = ProcFile::open(roots.proc.join(pid.to_string()).join("stat"))
-            .and_then(|mut file| parse_stat(file.read()?));
-        all.extend(stat.map(|stat| (pid, stat.ppid)));
+        let status = std::fs::read(roots.proc.join(pid.to_string()).join("status"));
+        let parent = status.ok().and_then(|status| parent(&status));
+        all.extend(parent.map(|parent| (pid, parent)));
     }
     all
+}
+
+/// Of a status; its name may hold anything but a line end.
+fn parent(status: &[u8]) -> Option<i64> {
+    let mut lines = status.split(|byte| *byte == b'\n');
+    number(
+        lines
+            .find_map(|line| line.strip_prefix(b"PPid:"))?
+            .trim_ascii(),
+    )
 }
 
 /// The processes and all that descend from them now, each once: the given ones first, in their order.
@@ -173,7 +184,7 @@ mod tests {
         };
         let tree = [
             (10, 1, "a"),
-            (11, 10, "a) S 1 (b"),
+            (11, 10, "a\\nPPid: 1"),
             (12, 11, "a"),
             (9, 12, "a"),
             (20, 1, "a"),
@@ -181,8 +192,8 @@ mod tests {
         for (pid, parent, name) in tree {
             let folder = made.path().join(pid.to_string());
             std::fs::create_dir(&folder).unwrap();
-            let stat = format!("{pid} ({name}) S {parent}{}", " 1".repeat(48));
-            std::fs::write(folder.join("stat"), stat).unwrap();
+            let status = format!("Name:\t{name}\nPid:\t{pid}\nPPid:\t{parent}\nTracerPid:\t0\n");
+            std::fs::write(folder.join("status"), status).unwrap();
         }
         assert_eq!(with_descendants(&roots, &[10]), [10, 11, 12, 9]);
         assert_eq!(with_descendants(&roots, &[20, 10, 20]), [20, 10, 11, 12, 9]);

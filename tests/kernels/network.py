@@ -14,6 +14,8 @@ DELAY_MS = 15
 READS, BLOCK, FILE = 97, 8192, 8 * MEBIBYTE
 WRITTEN = 2 * MEBIBYTE
 _EVER = 2147483647
+#: Far longer than the recordings of the silent mount and all deadlines together, on an emulated machine.
+SILENT_MOST_S = 120
 #: NFSEXP_FSID, NFSEXP_NOSUBTREECHECK, NFSEXP_INSECURE_PORT (include/uapi/linux/nfsd/export.h): the root of version 4.
 _FLAGS = 0x2000 | 0x400 | 0x2
 
@@ -54,10 +56,37 @@ cat /proc/self/mountstats > /out/mountstats-before
 record nfs sh -c 'iowhy-work randread --file /nfs/file --reads {READS} --block {BLOCK} && \\
   iowhy-work seqwrite --file /nfs/new --bytes {WRITTEN} --block 64K --fsync'
 cat /proc/self/mountstats > /out/mountstats-after
+{_silence()}
 umount /nfs
 echo 0 > /proc/fs/nfsd/threads
 {without_disk("/srv")}
 """
+
+
+def _silence() -> str:
+    """Stops the server under a reader of the hard mount, records while nobody answers, and starts it again."""
+    ended = "echo $name $? $(($(date +%s) - began)) >> /out/silent.txt"
+    recorded = "\n".join(
+        f"""name={name}; began=$(date +%s)
+timeout -k 5 -s INT {SILENT_MOST_S} iowhy-record {words} > /out/{name}.txt 2>&1; {ended}"""
+        for name, words in {
+            "silent-pid": "attach -o /out/silent-pid.iowhy --duration 3 --pid $reader",
+            "silent-all": "machine -o /out/silent-all.iowhy --duration 3",
+            "silent-proc": "machine --mode proc -o /out/silent-proc.iowhy --duration 3",
+        }.items()
+    )
+    command = "iowhy-work randread --file /nfs/file --reads 9 --block 4096"
+    return f"""echo 3 > /proc/sys/vm/drop_caches
+iowhy-work randread --file /nfs/file --reads 100000 --block 4096 > /dev/null 2>&1 & reader=$!
+sleep 2
+echo 0 > /proc/fs/nfsd/threads
+sleep 1
+{recorded}
+name=silent-run; began=$(date +%s)
+timeout -k 5 -s INT 9 iowhy-record run -o /out/silent-run.iowhy -- {command} > /out/silent-run.txt 2>&1; {ended}
+echo "tcp 2049" > /proc/fs/nfsd/portlist
+echo 4 > /proc/fs/nfsd/threads
+kill -9 $reader; wait"""
 
 
 def slow_disk(folder: str) -> str:
@@ -91,6 +120,25 @@ def checks(out: Path) -> Iterator[Check]:
     first = next((one.cause for one in judge(recording).findings), None)
     yield Check("what the verdict says first", first, "remote-storage")
     yield Check("lost of nfs", recording.manifest.lost(), 0)
+    yield from _silent(out)
+
+
+def _silent(out: Path) -> Iterator[Check]:
+    """Nothing waits for the server, and what does not answer has a name."""
+    for line in (out / "silent.txt").read_text().splitlines():
+        name, status, _ = line.split()
+        silent = open_recording(out / f"{name}.iowhy")
+        yield Check(
+            f"{name} ends in time",
+            int(status) in ((0,) if name != "silent-run" else (130, 124)),
+            True,
+        )
+        yield Check(f"{name} is complete", silent.manifest.complete, True)
+        noted = any(note.startswith("/nfs (nfs4) did not answer") for note in silent.manifest.notes)
+        yield Check(f"{name}: the mount is named", noted, True)
+        first = next(iter(judge(silent).findings), None)
+        said = first is not None and first.never_ends and "/nfs" in first.summary
+        yield Check(f"{name}: the verdict names it", said, True)
 
 
 def _waits(recording: Recording) -> Iterator[Check]:

@@ -43,8 +43,7 @@ def server(folder: Path) -> int:
 
 def children_of(parent: int) -> list[int]:
     """Those that a process has started: of a server, one for each connection."""
-    found = proc_stat.all_fields()
-    return [pid for pid, of in found.items() if int(of[proc_stat.PARENT]) == parent]
+    return [pid for pid, of in proc_stat.parents().items() if of == parent]
 
 
 @contextmanager

@@ -1,10 +1,12 @@
 """What the agent sums up in the kernel is what a known workload did, and what the full recorder sees of it."""
 
 import json
+import os
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -13,9 +15,12 @@ from conftest import cannot_run
 from iowhy.recordings import Recording, open_recording
 from iowhy.sources.live import RECORDER, program
 from machine import ask, disk_number, filesystem, one, python, record
+from running_agent import within
 
 pytestmark = pytest.mark.usefixtures("live")
 
+#: What takes so long hangs.
+HANGS_S = 60
 WRITES, READS, FSYNCS, FDATASYNCS, BLOCK = 53, 211, 37, 11, 4096
 WORK = f"""
 import os, sys
@@ -104,6 +109,29 @@ def test_counts_bytes_and_times_are_those_of_the_workload(
     requests = "SELECT sum(count), sum(bytes) FROM agent_latencies WHERE measure = 'request' AND name = ? AND dev = ?"
     written = sum(d["writes"] for line in lines for d in line["disks"] if d["dev"] == disk)  # type: ignore[attr-defined]
     assert written >= one(kept, requests.replace(", sum(bytes)", ""), "write", disk) > 0
+
+
+def test_who_does_not_read_its_lines_keeps_it_from_no_signal(tmp_path: Path) -> None:
+    root = tmp_path / "agent"
+    nobody, lines = os.pipe()
+    os.set_blocking(lines, False)
+    with suppress(BlockingIOError):
+        while True:
+            os.write(lines, bytes(4096))
+    os.set_blocking(lines, True)
+    argv = [program(RECORDER), "aggregate", "-o", root, "--every", "1"]
+    with subprocess.Popen(argv, stdout=lines) as agent:
+        try:
+            within(HANGS_S, lambda: list(root.glob("*/manifest.json")))
+            time.sleep(2.5)  # its first line is due
+            agent.send_signal(signal.SIGTERM)
+            agent.wait(HANGS_S)
+        finally:
+            agent.kill()
+            os.close(nobody)
+            os.close(lines)
+    assert agent.returncode == 0
+    assert one(opened(root), "SELECT count(*) FROM cpu_samples") > 0
 
 
 def test_requests_are_those_that_the_recorder_sees(tmp_path: Path) -> None:

@@ -158,18 +158,25 @@ def test_a_machine_on_which_it_is_mounted_is_recorded(
     assert f"{mount} (fuse.names) and does not answer" in first.summary
 
 
+@pytest.mark.parametrize("mode", ["bpf", "proc"])
 def test_who_begins_a_program_meanwhile_holds_nobody_up(
-    tmp_path: Path, silenced: tuple[Path, int]
+    tmp_path: Path, silenced: tuple[Path, int], mode: str
 ) -> None:
+    """Neither the recorder nor who looks for descendants first."""
     mount, server = silenced
     with reading(mount, server, EXEC) as pid:
-        words = ["attach", "--mode", "bpf", "--stacks", "--pid", str(pid), "--duration", "3"]
-        recorded(words, tmp_path / "a.iowhy", once=None)
-        io = Path(f"/proc/{pid}/io")
-        with subprocess.Popen(["cat", io], stdout=subprocess.DEVNULL) as cat:
+        words = ["run", "-q", "--mode", mode, "--duration", "2", "-p", str(pid)]
+        argv = [sys.executable, "-m", "iowhy.cli.main", *words, "-o", tmp_path / "a.iowhy"]
+        subprocess.run(argv, check=True, timeout=HANGS_S)
+        file = Path(f"/proc/{pid}/io")
+        with subprocess.Popen(["cat", file], stdout=subprocess.DEVNULL) as cat:
             with pytest.raises(subprocess.TimeoutExpired):  # else it tests nothing
                 cat.wait(1)
             cat.kill()
+    recording = open_recording(tmp_path / "a.iowhy")
+    assert recording.manifest.complete and recording.manifest.source == {"bpf": "live"}.get(
+        mode, mode
+    )
 
 
 def test_what_a_runtime_keeps_there_is_left_out(tmp_path: Path, silenced: tuple[Path, int]) -> None:

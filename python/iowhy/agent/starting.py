@@ -24,7 +24,7 @@ LOOK_EVERY_S = 0.05
 @contextmanager
 def prepared(settings: Settings, again: Callable[[], Settings] | None = None) -> Iterator[Service]:
     """An agent that is about to count: all that its settings ask for is there and its own. Raises Problem."""
-    must_answer(settings.directory)
+    must_answer(settings.directory, made_in=True)
     with locked(settings.directory):
         service = Service(settings, again)
         if settings.metrics is not None:
@@ -37,7 +37,7 @@ def check(settings: Settings) -> int | None:
 
     Gives the process of the agent that works in that folder already, which has it and the address of its metrics: they are not tried then.
     """
-    must_answer(settings.directory)
+    must_answer(settings.directory, made_in=True)
     at_work = holder(settings.directory, LOCK)
     if at_work is not None:
         own(settings.directory)

@@ -22,7 +22,7 @@ def recording_kept() -> Any:
 
 def check_new(path: Path) -> None:
     """Raises Problem where no new recording can be made at `path`: recordings are never overwritten."""
-    must_answer(path.absolute().parent)
+    must_answer(path.absolute().parent, made_in=True)
     if path.exists() or path.is_symlink():
         raise Problem(f"{path}: exists already; choose another name with -o, or remove it")
     # A folder that is not there is a slip of the hand more often than a wish.

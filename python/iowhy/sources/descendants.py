@@ -9,9 +9,7 @@ from iowhy import proc_stat
 
 def with_descendants(pids: Iterable[int], proc: Path = proc_stat.PROC) -> list[int]:
     """The processes and all that descend from them now, each once: the given ones first, in their order."""
-    parents = {
-        pid: int(found[proc_stat.PARENT]) for pid, found in proc_stat.all_fields(proc).items()
-    }
+    parents = proc_stat.parents(proc)
     found = list(dict.fromkeys(pids))
     known = set(found)
     before = -1

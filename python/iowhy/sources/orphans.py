@@ -7,6 +7,7 @@ command is the recorder's child, so it comes to us, and with it what it left beh
 import os
 
 from iowhy import proc_stat
+from iowhy.hung_filesystem import answers
 
 _PR_SET_CHILD_SUBREAPER = 36
 
@@ -29,9 +30,7 @@ def wait_for(pid: int) -> int:
 def eldest() -> int | None:
     """The child that was started first: of a recorder's, the command; None without children."""
     own = os.getpid()
-    found = [
-        (int(of[proc_stat.START_TICKS]), pid)
-        for pid, of in proc_stat.all_fields().items()
-        if int(of[proc_stat.PARENT]) == own
-    ]
-    return min(found)[1] if found else None
+    children = [pid for pid, parent in proc_stat.parents().items() if parent == own]
+    found = dict(answers(children, proc_stat.fields))
+    started = {pid: int(of[proc_stat.START_TICKS]) for pid, of in found.items() if of}
+    return min(started or children, key=lambda pid: (started.get(pid, 0), pid), default=None)

@@ -7,6 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from iowhy import proc_stat
+from iowhy.hung_filesystem import answers
 
 
 def start_ticks(pid: int) -> int | None:
@@ -45,19 +46,23 @@ def marked(variable: str, value: str, after_ticks: int = 0) -> Marked:
     Undecided are those without any environment that started at ``after_ticks`` or later.
     """
     needle = f"{variable}={value}".encode()
-    out = Marked([], [])
-    for folder in Path("/proc").iterdir():
-        if not folder.name.isdigit():
-            continue
+
+    def look(pid: int) -> bool | None:
+        """Whether it has the mark; None: it is undecided."""
         try:
-            environment = (folder / "environ").read_bytes()
-            if needle in environment.split(b"\0"):
-                out.found.append(int(folder.name))
-            elif not environment and _may_become_another(int(folder.name), after_ticks):
-                out.undecided.append(int(folder.name))
+            environment = Path(f"/proc/{pid}/environ").read_bytes()
         except OSError:
-            continue
-    return out
+            return False
+        if needle in environment.split(b"\0"):
+            return True
+        return None if not environment and _may_become_another(pid, after_ticks) else False
+
+    pids = [int(folder.name) for folder in Path("/proc").iterdir() if folder.name.isdigit()]
+    seen = dict(answers(pids, look))
+    # Of one that runs exec the kernel may show nothing before a filesystem answers.
+    return Marked(
+        [pid for pid in pids if seen.get(pid)], [pid for pid in pids if seen.get(pid) is None]
+    )
 
 
 def now_ticks() -> int:

@@ -1,99 +1,51 @@
 //! /proc/PID/io: what a process read and wrote (proc_pid_io(5)). The recording keeps the last reading of
 //! each process, so readings are held back until it has ended.
-//!
-//! Of a process that runs exec the kernel shows this file when that is done, which a filesystem may keep it from for ever (it closes
-//! files meanwhile): a thread reads, and who keeps it waiting is left to it. A signal that kills this process ends that thread, too.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{channel, Receiver, RecvTimeoutError, Sender, TryRecvError};
-use std::time::Duration;
 
+use crate::aside::Aside;
 use crate::error::Result;
 use iowhy_store::rows;
 
 use crate::proc_file::{ProcFile, Text};
 use crate::Roots;
 
-/// Open files of processes; more than this many are opened anew for each reading.
+/// Open files of processes; those of more than this many are opened for each reading.
 const KEPT_OPEN: usize = 256;
-/// How long one process is waited for.
-const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The last reading of every process that was asked for.
 #[derive(Debug)]
 pub struct ProcessIo {
     proc: PathBuf,
-    reader: Option<Reader>,
-    /// Processes that kept a reader waiting, and that reader.
-    held: HashMap<i64, Reader>,
+    aside: Aside<One, One>,
+    open: HashMap<i64, ProcFile>,
     last: HashMap<i64, rows::ProcessIo>,
 }
 
-/// The thread that reads.
+/// What is asked of a process, and what was answered.
 #[derive(Debug)]
-struct Reader {
-    ask: Sender<Asked>,
-    said: Receiver<Result<Option<rows::ProcessIo>>>,
-}
-
-#[derive(Debug)]
-enum Asked {
-    Read { ts_ns: i64, tgid: i64 },
-    Forget { tgid: i64 },
-}
-
-impl Reader {
-    fn start(proc: PathBuf) -> std::io::Result<Reader> {
-        let (ask, asked) = channel();
-        let (says, said) = channel();
-        std::thread::Builder::new()
-            .name("iowhy-proc-io".into())
-            .spawn(move || {
-                let mut open = HashMap::new();
-                for one in asked {
-                    let answer = match one {
-                        Asked::Read { ts_ns, tgid } => read(&proc, &mut open, ts_ns, tgid),
-                        Asked::Forget { tgid } => {
-                            open.remove(&tgid);
-                            continue;
-                        }
-                    };
-                    if says.send(answer).is_err() {
-                        return;
-                    }
-                }
-            })?;
-        Ok(Reader { ask, said })
-    }
-}
-
-/// None: it has ended, or may not be read.
-fn read(
-    proc: &Path,
-    open: &mut HashMap<i64, ProcFile>,
+struct One {
     ts_ns: i64,
     tgid: i64,
-) -> Result<Option<rows::ProcessIo>> {
-    if !open.contains_key(&tgid) {
-        let Ok(file) = ProcFile::open(proc.join(tgid.to_string()).join("io")) else {
-            return Ok(None);
-        };
-        if open.len() >= KEPT_OPEN {
-            open.clear();
-        }
-        open.insert(tgid, file);
-    }
-    let Some(file) = open.get_mut(&tgid) else {
-        return Ok(None);
-    };
-    match file.read() {
-        Ok(text) => parse(text, ts_ns, tgid).map(Some),
-        Err(_) => {
-            open.remove(&tgid);
-            Ok(None)
+    path: PathBuf,
+    file: Option<ProcFile>,
+    /// None: it has ended, or may not be read.
+    row: Result<Option<rows::ProcessIo>>,
+}
+
+fn read(mut one: One) -> One {
+    let opened = one
+        .file
+        .take()
+        .map_or_else(|| ProcFile::open(&one.path), Ok);
+    if let Ok(mut file) = opened {
+        if let Ok(text) = file.read() {
+            one.row = parse(text, one.ts_ns, one.tgid).map(Some);
+            one.file = Some(file);
         }
     }
+    one
 }
 
 impl ProcessIo {
@@ -103,8 +55,8 @@ impl ProcessIo {
         parse(own.read()?, 0, 0)?;
         Ok(ProcessIo {
             proc: roots.proc.clone(),
-            reader: None,
-            held: HashMap::new(),
+            aside: Aside::new(read),
+            open: HashMap::new(),
             last: HashMap::new(),
         })
     }
@@ -112,57 +64,29 @@ impl ProcessIo {
     /// Reads each process again. Those that have ended, or that we may not read, keep their last reading;
     /// a zombie can still be read, so that calling this when a process exits gets its final numbers.
     pub fn sample(&mut self, ts_ns: i64, tgids: impl IntoIterator<Item = i64>) -> Result<()> {
-        self.answers();
-        for tgid in tgids {
-            if self.held.contains_key(&tgid) {
-                continue;
-            }
-            if self.reader.is_none() {
-                // Where no thread can be had, readings stand as they are.
-                self.reader = Reader::start(self.proc.clone()).ok();
-            }
-            let Some(reader) = &self.reader else {
-                return Ok(());
+        let (proc, open) = (&self.proc, &mut self.open);
+        let asked = tgids.into_iter().map(|tgid| {
+            let one = One {
+                ts_ns,
+                tgid,
+                path: path(proc, tgid),
+                file: open.remove(&tgid),
+                row: Ok(None),
             };
-            if reader.ask.send(Asked::Read { ts_ns, tgid }).is_err() {
-                self.reader = None;
-                continue;
-            }
-            match reader.said.recv_timeout(PATIENCE) {
-                Ok(answer) => self.keep(answer?),
-                Err(RecvTimeoutError::Timeout) => {
-                    let reader = self.reader.take();
-                    self.held.extend(reader.map(|reader| (tgid, reader)));
-                }
-                Err(RecvTimeoutError::Disconnected) => self.reader = None,
-            }
+            (tgid, one)
+        });
+        for one in self.aside.ask(asked) {
+            let kept = one.file.filter(|_| self.open.len() < KEPT_OPEN);
+            self.open.extend(kept.map(|file| (one.tgid, file)));
+            self.last.extend(one.row?.map(|row| (row.tgid, row)));
         }
         Ok(())
     }
 
-    fn keep(&mut self, row: Option<rows::ProcessIo>) {
-        self.last.extend(row.map(|row| (row.tgid, row)));
-    }
-
-    /// Takes the answers that came late.
-    fn answers(&mut self) {
-        let mut late = Vec::new();
-        self.held.retain(|_, reader| match reader.said.try_recv() {
-            Err(TryRecvError::Empty) => true,
-            answer => {
-                late.extend(answer.ok().and_then(Result::ok).flatten());
-                false
-            }
-        });
-        late.into_iter().for_each(|row| self.keep(Some(row)));
-    }
-
     /// The last reading of a process that has ended, which is then forgotten.
     pub fn take(&mut self, tgid: i64) -> Option<rows::ProcessIo> {
-        self.held.remove(&tgid);
-        if let Some(reader) = &self.reader {
-            let _ = reader.ask.send(Asked::Forget { tgid });
-        }
+        self.aside.forget(tgid);
+        self.open.remove(&tgid);
         self.last.remove(&tgid)
     }
 
@@ -172,6 +96,10 @@ impl ProcessIo {
         rows.sort_by_key(|row| row.tgid);
         rows
     }
+}
+
+fn path(proc: &Path, tgid: i64) -> PathBuf {
+    proc.join(tgid.to_string()).join("io")
 }
 
 pub(crate) fn parse(text: Text<'_>, ts_ns: i64, tgid: i64) -> Result<rows::ProcessIo> {

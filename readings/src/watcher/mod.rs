@@ -9,18 +9,20 @@ mod account;
 mod files;
 mod thread;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
+use crate::aside::Aside;
 use crate::error::Result;
 
 use crate::{host, threads, Reading, Roots};
 
-use files::Files;
+use files::One;
 use thread::{StartClock, Thread};
 
 /// Watches processes and all that they fork. To be polled 10 to 50 times a second.
 pub struct ProcWatcher {
     roots: Roots,
+    aside: Aside<One, One>,
     processes: BTreeMap<i64, BTreeMap<i64, Thread>>,
     /// A process that is not watched, whose children are: a recorder that is their subreaper
     /// (prctl(PR_SET_CHILD_SUBREAPER)) is handed those whose own parent has ended.
@@ -45,6 +47,7 @@ impl ProcWatcher {
     ) -> ProcWatcher {
         ProcWatcher {
             roots: roots.clone(),
+            aside: Aside::new(files::read),
             processes: pids.into_iter().map(|pid| (pid, BTreeMap::new())).collect(),
             reaper,
             start_ns: now_ns,
@@ -58,21 +61,32 @@ impl ProcWatcher {
 
     /// Looks at every thread once, and reports the intervals that are over and the threads that have ended.
     pub fn sample(&mut self, now_ns: i64, out: &mut impl FnMut(Reading)) -> Result<()> {
-        let mut queue: VecDeque<i64> = self.processes.keys().copied().collect();
+        let mut queue: Vec<i64> = self.processes.keys().copied().collect();
         let mut parents = None;
         if let Some(reaper) = self.reaper {
             self.adopt(reaper, &[reaper], &mut parents, &mut queue);
         }
-        while let Some(tgid) = queue.pop_front() {
-            let Ok(tids) = threads::tids(&self.roots, tgid) else {
-                for (_, thread) in self.processes.remove(&tgid).unwrap_or_default() {
-                    thread.end(tgid, now_ns, out);
+        while !queue.is_empty() {
+            let (mut listed, mut asked) = (Vec::new(), Vec::new());
+            for tgid in std::mem::take(&mut queue) {
+                if let Ok(tids) = threads::tids(&self.roots, tgid) {
+                    self.questions(tgid, &tids, now_ns, &mut asked, out);
+                    listed.push((tgid, tids));
+                } else {
+                    self.aside.forget(tgid);
+                    for (_, thread) in self.processes.remove(&tgid).unwrap_or_default() {
+                        thread.end(tgid, now_ns, out);
+                    }
                 }
-                continue;
-            };
-            self.poll(tgid, &tids, now_ns, out)?;
-            self.adopt(tgid, &tids, &mut parents, &mut queue);
+            }
+            for one in self.aside.ask(asked) {
+                self.answer(one, now_ns, out)?;
+            }
+            for (tgid, tids) in listed {
+                self.adopt(tgid, &tids, &mut parents, &mut queue);
+            }
         }
+        self.wait_for_held(now_ns);
         for (tgid, all) in &mut self.processes {
             for thread in all.values_mut() {
                 if now_ns - thread.interval_start_ns() >= self.report_every_ns {
@@ -111,13 +125,18 @@ impl ProcWatcher {
         Ok(())
     }
 
-    fn poll(
+    /// What is to be known of these threads; others that were there have ended.
+    fn questions(
         &mut self,
         tgid: i64,
         tids: &[i64],
         now_ns: i64,
+        asked: &mut Vec<(i64, One)>,
         out: &mut impl FnMut(Reading),
-    ) -> Result<()> {
+    ) {
+        if self.aside.is_held(tgid) {
+            return;
+        }
         let open: usize = self.processes.values().map(BTreeMap::len).sum();
         let known = self.processes.entry(tgid).or_default();
         let gone: Vec<i64> = known
@@ -131,22 +150,52 @@ impl ProcWatcher {
             }
         }
         for &tid in tids {
-            if let Some(thread) = known.get_mut(&tid) {
-                if thread.has_ended() {
-                    continue; // a zombie that nobody has waited for yet
+            let (files, keep) = match known.get_mut(&tid) {
+                // A zombie that nobody has waited for yet.
+                Some(thread) if thread.has_ended() => continue,
+                Some(thread) => (thread.files.take(), thread.keep),
+                None => (None, open < KEPT_OPEN),
+            };
+            let one = One {
+                at: threads::directory(&self.roots, tgid, tid),
+                tgid,
+                tid,
+                files,
+                keep,
+                said: Ok(None),
+            };
+            asked.push((tgid, one));
+        }
+    }
+
+    fn answer(&mut self, one: One, now_ns: i64, out: &mut impl FnMut(Reading)) -> Result<()> {
+        let said = one.said?;
+        let Some(known) = self.processes.get_mut(&one.tgid) else {
+            return Ok(());
+        };
+        if let Some(thread) = known.get_mut(&one.tid) {
+            thread.files = one.files;
+            // Ended, or its number is already another thread's: the next poll finds that one.
+            if !said.is_some_and(|said| thread.poll(said, now_ns)) {
+                if let Some(thread) = known.remove(&one.tid) {
+                    thread.end(one.tgid, now_ns, out);
                 }
-                if !thread.poll(now_ns)? {
-                    // Ended, or its number is already another thread's: the next poll finds that one.
-                    if let Some(thread) = known.remove(&tid) {
-                        thread.end(tgid, now_ns, out);
-                    }
-                }
-            } else if let Some(files) = Files::open(&self.roots, tgid, tid, open < KEPT_OPEN) {
-                let started = Thread::start(files, self.start_ns, now_ns, self.clock)?;
-                known.extend(started.map(|thread| (tid, thread)));
             }
+        } else if let Some(said) = said {
+            let mut thread = Thread::start(said, self.start_ns, now_ns, self.clock);
+            (thread.files, thread.keep) = (one.files, one.keep);
+            known.insert(one.tid, thread);
         }
         Ok(())
+    }
+
+    /// Processes of which the kernel shows nothing wait in exec.
+    fn wait_for_held(&mut self, now_ns: i64) {
+        for (tgid, all) in &mut self.processes {
+            if self.aside.is_held(*tgid) {
+                all.values_mut().for_each(|thread| thread.wait(now_ns));
+            }
+        }
     }
 
     /// Adds the children of a process that are not known yet. `parents` is (process, parent) of the whole
@@ -156,7 +205,7 @@ impl ProcWatcher {
         tgid: i64,
         tids: &[i64],
         parents: &mut Option<Vec<(i64, i64)>>,
-        queue: &mut VecDeque<i64>,
+        queue: &mut Vec<i64>,
     ) {
         let mut children = Vec::new();
         let mut listed = false;
@@ -174,7 +223,7 @@ impl ProcWatcher {
         for child in children {
             if let std::collections::btree_map::Entry::Vacant(free) = self.processes.entry(child) {
                 free.insert(BTreeMap::new());
-                queue.push_back(child);
+                queue.push(child);
             }
         }
     }

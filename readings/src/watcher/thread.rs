@@ -1,11 +1,10 @@
 //! One thread under the watch: when it began, what it did in each interval, how it ended.
 
-use crate::error::Result;
 use iowhy_store::{rows, Name};
 
 use super::account::{Account, Times};
 use super::files::Files;
-use crate::threads::ThreadStat;
+use crate::threads::{Schedstat, ThreadStat};
 use crate::Reading;
 
 /// What turns /proc's start times into CLOCK_MONOTONIC.
@@ -17,7 +16,9 @@ pub(super) struct StartClock {
 
 /// A thread and where the watch of it is.
 pub(super) struct Thread {
-    files: Files,
+    /// None: they are being read, or are opened for each reading.
+    pub files: Option<Files>,
+    pub keep: bool,
     stat: ThreadStat,
     account: Account,
     tick_ns: i64,
@@ -28,16 +29,12 @@ pub(super) struct Thread {
 }
 
 impl Thread {
-    /// None when it is gone already.
     pub fn start(
-        mut files: Files,
+        (stat, schedstat): (ThreadStat, Option<Schedstat>),
         watch_start_ns: i64,
         now_ns: i64,
         clock: StartClock,
-    ) -> Result<Option<Thread>> {
-        let Some((stat, schedstat)) = files.read()? else {
-            return Ok(None);
-        };
+    ) -> Thread {
         let tick_ns = clock.tick_ns;
         let times = Times::of(&stat, schedstat, tick_ns);
         let began_ns = stat
@@ -55,7 +52,8 @@ impl Thread {
         // start; a new one from its beginning.
         let mut thread = Thread {
             account: Account::from((!is_new).then_some(times), times),
-            files,
+            files: None,
+            keep: false,
             stat,
             tick_ns,
             start_ns,
@@ -64,7 +62,7 @@ impl Thread {
             ended_ns: None,
         };
         thread.note_state(now_ns);
-        Ok(Some(thread))
+        thread
     }
 
     /// Since when the interval is open that the next report is of.
@@ -77,20 +75,27 @@ impl Thread {
         self.ended_ns.is_some()
     }
 
-    /// False when it is gone.
-    pub fn poll(&mut self, now_ns: i64) -> Result<bool> {
-        let Some((stat, schedstat)) = self.files.read()? else {
-            return Ok(false);
-        };
+    /// False when it is gone, and another one has its number.
+    pub fn poll(
+        &mut self,
+        (stat, schedstat): (ThreadStat, Option<Schedstat>),
+        now_ns: i64,
+    ) -> bool {
         if stat.start_ticks != self.stat.start_ticks {
-            return Ok(false);
+            return false;
         }
         self.account
             .update(Times::of(&stat, schedstat, self.tick_ns));
         self.stat = stat;
         self.last_ns = now_ns;
         self.note_state(now_ns);
-        Ok(true)
+        true
+    }
+
+    /// It runs exec, and waits there for so long that nothing else is known of it.
+    pub fn wait(&mut self, now_ns: i64) {
+        self.account.see(b'D');
+        self.last_ns = now_ns;
     }
 
     fn note_state(&mut self, now_ns: i64) {

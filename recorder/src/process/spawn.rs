@@ -50,13 +50,12 @@ impl Held {
     /// Waits a little until it sleeps at its gate: the call that it waits in there is not the command's.
     pub fn settle(&self) {
         for _ in 0..5000 {
-            let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid));
-            // proc(5): the state follows the name, which may hold anything but ends with the last bracket.
-            let state = stat.ok().and_then(|s| {
-                s.rsplit_once(')')
-                    .map(|(_, rest)| rest.trim_start().to_owned())
-            });
-            if !state.is_some_and(|s| s.starts_with('R')) {
+            let status = std::fs::read(format!("/proc/{}/status", self.pid)).unwrap_or_default();
+            let runs = b"State:\tR";
+            if !status
+                .split(|&byte| byte == b'\n')
+                .any(|line| line.starts_with(runs))
+            {
                 return;
             }
             std::thread::sleep(std::time::Duration::from_micros(200));

@@ -88,13 +88,15 @@ fn adopt(live: &mut Live, pids: &[u32], descendants: bool) -> anyhow::Result<()>
     Ok(())
 }
 
-/// Whether a process is a recorder of an outer block, which is no more the program's than this one is.
+/// Whether a process is a recorder of an outer block, which is no more the program's than this one is. Only of one by this name more
+/// is read: what runs exec may show the rest when a filesystem answers.
 fn records_a_block(pid: u32) -> bool {
-    let program = |of: &str| std::fs::read_link(format!("/proc/{of}/exe")).ok();
-    let found = program(&pid.to_string());
-    found.is_some()
-        && found == program("self")
-        && std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|words| {
+    let read = |of: &str, file: &str| std::fs::read(format!("/proc/{of}/{file}")).ok();
+    let pid = pid.to_string();
+    let name = read(&pid, "comm");
+    name.is_some()
+        && name == read("self", "comm")
+        && read(&pid, "cmdline").is_some_and(|words| {
             words
                 .split(|&byte| byte == 0)
                 .any(|word| word.starts_with(BLOCK))

@@ -126,7 +126,8 @@ def answers_nobody(reads: float = 0.0, dev: int = DISK) -> Story:
 
 def test_a_device_that_answers_nobody(judged: Judge) -> None:
     found = leads(judged(answers_nobody()), "device-slow", 0.95)
-    assert "sda" in found.summary and tells(chain(found), "5 requests")
+    assert found.never_ends
+    assert tells(found.summary, "sda", "on /)") and tells(chain(found), "5 requests")
 
 
 def test_not_a_device_that_answers_others_nor_one_that_nobody_waits_for(judged: Judge) -> None:

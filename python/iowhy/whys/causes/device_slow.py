@@ -10,7 +10,8 @@ from iowhy.whys.budget import NO_DIRECTION
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, duration, link, percent, plural
 from iowhy.whys.facts import Facts
-from iowhy.whys.facts.stalls import STUCK, silent, stalls
+from iowhy.whys.facts.silent import SILENT_NS, silent, waits_for
+from iowhy.whys.facts.stalls import stalls
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
 from iowhy.whys.remedy import Remedy
 
@@ -26,6 +27,8 @@ REQUESTS_MIN = 16
 ERRORS = 0.001
 # The part of a request's time beyond what any disk takes; from it on, all of the waiting is for the device.
 LATE = 0.3
+# Busy all of the time, but for what the rounding of a percentage hides.
+STUCK = 0.99
 # A device that works less than this is not what is waited for.
 WORKS = 0.3
 # Without the machine's CPU time: a device that is used less may just have been woken.
@@ -61,7 +64,7 @@ def find(facts: Facts) -> Candidate | None:
 
 def _found(facts: Facts) -> Candidate | None:
     requests = facts.requests
-    stuck = (_silent if evidence.requests_were_recorded(facts) else _stuck)(facts)
+    stuck = (_stuck if facts.run.pasted else _silent)(facts)
     if not facts.budget.known:
         return stuck or _counters(facts)
     if stuck is not None or facts.budget.elapsed(*classes.STORAGE) < thresholds.LISTED:
@@ -167,30 +170,14 @@ def _stuck(facts: Facts) -> Candidate | None:
         return None
     if found.busy_share is None or found.busy_share < STUCK:
         return None
-    return _completes_none(facts, found.name, found.depth, found.busy_share, found.shown)
-
-
-def _silent(facts: Facts) -> Candidate | None:
-    """The same of a device that the command waits for, though none of its requests ended, or began, in the recording."""
-    if facts.budget.elapsed(*classes.STORAGE) < thresholds.LISTED:
-        return None
-    found = silent(facts.relations, facts.devices)
-    if found is None or found.depth is None or found.busy_share is None:
-        return None
-    waits = links.in_calls(facts, classes.STORAGE, "is spent waiting for storage")
-    return _completes_none(facts, found.name, found.depth, found.busy_share, waits)
-
-
-def _completes_none(
-    facts: Facts, name: str, depth: float, busy: float, shown: Link | None
-) -> Candidate:
+    name, depth, busy = found.name, found.depth, found.busy_share
     return Candidate(
         claims=(
             Claim(classes.STORAGE),
             Claim(frozenset({classes.UNEXPLAINED}), reasons=frozenset({NO_DIRECTION})),
         ),
         chain=chain_of(
-            shown,
+            found.shown,
             link(
                 f"{plural(round(depth), 'request')} {'is' if round(depth) == 1 else 'are'} in flight, "
                 "and none completes",
@@ -209,6 +196,37 @@ def _completes_none(
         lowered_by=(_ONLY_MEANS,),
         fixed_share=None if facts.budget.known else busy,
         share_of=f"{name}'s time",
+    )
+
+
+def _silent(facts: Facts) -> Candidate | None:
+    """It has requests, and completes none until the end; of a command only where that waits for it."""
+    found = silent(facts.relations)
+    if found is None:
+        return None
+    waits = facts.budget.elapsed(*classes.STORAGE) >= thresholds.LISTED
+    if facts.run.mode != "machine" and not (waits and waits_for(facts.relations, found.dev)):
+        return None
+    where = found.name if found.mount is None else f"{found.name} (mounted on {found.mount})"
+    return Candidate(
+        claims=(Claim(classes.STORAGE),),
+        chain=chain_of(
+            links.in_calls(facts, classes.STORAGE, "is spent waiting for storage"),
+            link(
+                f"{plural(found.requests, 'request')} of {found.name} {'is' if found.requests == 1 else 'are'} in flight, "
+                f"and none completed in the last {duration(found.silent_ns)}",
+                found.silent_ns,
+                "ns",
+                "devices-over-time",
+                "device-slow.silent",
+            ),
+        ),
+        summary=f"waiting for {where}, which does not answer",
+        saving=saving.all_of_it(f"if {found.name} answers at all"),
+        remedies=_remedies(found.name),
+        confidence=0.85,
+        never_ends=True,
+        needs=("disk_samples",),
     )
 
 
@@ -291,10 +309,14 @@ CAUSE = Cause(
         "Time from issue to completion, without flushes, at the queue depth of the run. The share of "
         "service time in requests above 100 ms and 20 times the median. In a deep queue, only those count "
         "during which the device completes less than half as many requests as at other times: that it serves "
-        "others first is not its fault. Errors. A device that the command waits for and that, by its own counters, has requests in flight all the time and completes none. With another tool's figures, also what smartctl, nvme "
+        "others first is not its fault. Errors. A device that the command waits for and that, by its own counters, has requests in flight but completes none until the recording ends, does not answer. With another tool's figures, also what smartctl, nvme "
         "smart-log, /proc/mdstat and the kernel's log report about that disk."
     ),
     thresholds=(
+        Threshold(
+            "no request completed at the end", SILENT_NS, "ns",
+            "a disk that empties its write cache may complete none for a second",
+        ),
         Threshold(
             "median service at a shallow queue", SERVICE_NS, "ns",
             "the longest seek and a full turn of a 5,400 rpm disk; the time to move the data at "

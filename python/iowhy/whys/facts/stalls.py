@@ -3,11 +3,7 @@
 from msgspec import Struct
 
 from iowhy.relations import Relations
-from iowhy.whys.facts.devices import Device, Devices
 from iowhy.whys.facts.requests import SLOW, Requests, of
-
-# Busy all of the time, but for what the rounding of a percentage hides.
-STUCK = 0.99
 
 
 class _Stalls(Struct, frozen=True):
@@ -52,36 +48,6 @@ def stalls(relations: Relations, requests: Requests) -> tuple[float, int]:
         """,
     )
     return 0.0 if found.share is None else found.share, found.count
-
-
-class _Waited(Struct, frozen=True):
-    dev: int | None
-
-
-def silent(relations: Relations, devices: Devices) -> Device | None:
-    """A device that had requests in flight all the time and completed none, of those that the command waits for.
-
-    The recording has no request of what was in flight when it began, and never ended: the device's own counters show it. A wait of which
-    the file is not known may be for any.
-    """
-    waited = {
-        row.dev
-        for row in relations.read(
-            _Waited,
-            "SELECT DISTINCT dev FROM waited_devices WHERE NOT everywhere AND waited_ns > 0",
-        )
-    }
-    return next(
-        (
-            one
-            for one in devices.all
-            if one.request_bytes is None
-            and not one.flushes_per_s
-            and (one.busy_share or 0.0) >= STUCK
-            and (one.dev in waited or None in waited)
-        ),
-        None,
-    )
 
 
 class _Run(Struct, frozen=True):

@@ -216,7 +216,11 @@ fn children_without_children_files() {
     };
     for (pid, parent) in [(10, 1), (11, 10), (12, 11), (13, 1)] {
         let stat = format!("{pid} (x) S {parent} 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 5 0 0\n");
-        put(root, &format!("{pid}/stat"), &stat);
+        put(
+            root,
+            &format!("{pid}/status"),
+            &format!("Name:\tx\nPPid:\t{parent}\n"),
+        );
         put(root, &format!("{pid}/task/{pid}/stat"), &stat);
     }
     let mut watcher = ProcWatcher::new(&roots, [10], None, 0);

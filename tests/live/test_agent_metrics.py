@@ -1,6 +1,7 @@
 """A real Prometheus scrapes the agent; the board's and the alert rules' queries find what they ask for."""
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -14,7 +15,7 @@ import pytest
 
 from conftest import cannot_run
 from iowhy.agent import shipped
-from machine import filesystem
+from machine import filesystem, python
 from running_agent import agent, counts, within
 from tests.agent.prometheus import BIN, free_port, prometheus
 
@@ -84,3 +85,56 @@ def test_boards_and_alerts_ask_for_what_prometheus_finds(
         assert linted.returncode == 0, linted
     assert running.returncode == 0, log.read_text()
     assert lacking == set()
+
+
+#: Moves itself from group to group, and syncs in each.
+IN_EACH = """
+import os, sys
+fd = os.open(sys.argv[1], os.O_CREAT | os.O_RDWR)
+for group in sys.argv[2:]:
+    with open(group + "/cgroup.procs", "w") as procs: procs.write("0")
+    os.pwrite(fd, b"x" * 4096, 0)
+    os.fdatasync(fd)
+"""
+
+
+@pytest.fixture
+def groups() -> Iterator[list[Path]]:
+    """A thousand services without processes."""
+    old = Path("/sys/fs/cgroup/memory")
+    top = (old if old.exists() else Path("/sys/fs/cgroup")) / f"iowhy-test-{os.getpid()}"
+    made = [top, *(top / f"{number}.service" for number in range(1000))]
+    for group in made:
+        group.mkdir()
+    yield made[1:]
+    for group in reversed(made):
+        group.rmdir()
+
+
+def test_a_thousand_groups_stay_within_its_bounds(tmp_path: Path, groups: list[Path]) -> None:
+    """As docs/agent.md has them: labels, lines of its log, answers and memory."""
+    root, port = tmp_path / "agent", free_port()
+    with (
+        filesystem("ext4", tmp_path) as scratch,
+        agent(root, more=f'metrics = "127.0.0.1:{port}"') as (running, log),
+    ):
+        within(60, lambda: counts(root))
+        subprocess.run(python(IN_EACH, scratch.mount / "a", *groups), check=True)
+
+        def scraped() -> str:
+            address = f"http://127.0.0.1:{port}/metrics"
+            with urllib.request.urlopen(address, timeout=30) as answer:
+                return str(answer.read(), "utf-8")
+
+        within(60, lambda: ".service" in scraped() and 'service="other"' in scraped())
+        text = scraped()
+        services = set(re.findall(r'service="([^"]*)"', text))
+        children = Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text().split()
+        status = [Path(f"/proc/{pid}/status").read_text() for pid in (running.pid, *children)]
+        peaks_kib = [
+            int(found[1]) for one in status if (found := re.search(r"VmHWM:\s+(\d+)", one))
+        ]
+    assert 100 <= len(services) <= 102  # and "", of no service
+    assert len(text) < 4 << 20
+    assert sum(peaks_kib) < 128 << 10
+    assert log.read_text().count("\n") <= 8

@@ -80,3 +80,13 @@ def test_the_last_error_comes_first(tmp_path: Path) -> None:
 def test_a_terminal_that_has_gone_is_no_broken_disk(tmp_path: Path) -> None:
     made = story("read", 5, ino=102).made(tmp_path / "x.iowhy")
     assert told(ended(made, 1)) == ()
+
+
+def test_of_operations_alone(tmp_path: Path) -> None:
+    """A copy of a recording may lack its table of calls."""
+    made = story("write", 5)
+    del made.tables["syscalls"]
+    made.add("async_operations", submit_ns=START, complete_ns=START + MS, tgid=10, tid=10, api="io_uring", op="write",
+             kind="write", ran="inline", results=1, flags=[], dev=8 << 20 | 1, ino=FILE, offset=0, bytes=4 * KIB, ret=-5)  # fmt: skip
+    (said,) = told(made.made(tmp_path / "x"))
+    assert tells(said, "io_uring write")

@@ -262,7 +262,7 @@ class Service:
         if interval.lost:
             self._say_once(
                 "lost",
-                f"{interval.lost} events are not counted: there are more control groups, devices and kinds of events than the table has room for; iowhy_lost_events_total counts them from here on",
+                f"{interval.lost} events were not counted (the kernel's table of counts was full or busy); iowhy_lost_events_total counts them from here on",
             )
         if interval.failed is not None and interval.failed != self._failed:
             say(f"not saved: {interval.failed}")

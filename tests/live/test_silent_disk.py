@@ -1,0 +1,101 @@
+"""A disk that answers nobody: who waits for it ends when it answers, the recorder before, and the verdict names it."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from iowhy.recordings import open_recording
+from iowhy.sources.live import program
+from iowhy.whys.verdict import judge
+from machine import run
+from running_agent import within
+
+pytestmark = pytest.mark.usefixtures("live")
+
+#: Far longer than all deadlines together: what takes so long hangs.
+HANGS_S = 60
+
+
+@pytest.fixture
+def silenced(tmp_path: Path) -> Iterator[Path]:
+    """Where ext4 is mounted, on a disk that has just stopped answering."""
+    served, mount = tmp_path / "disk", tmp_path / "mount"
+    served.mkdir()
+    mount.mkdir()
+    argv = [
+        program("iowhy-disk"),
+        "--mount",
+        served,
+        "--profile",
+        "ssd",
+        "--size",
+        "256M",
+        "--unpaced",
+    ]
+    with subprocess.Popen(argv, stdout=subprocess.DEVNULL) as server:
+        try:
+            within(HANGS_S, (served / "disk").exists)
+            disk = run(
+                "losetup", "--find", "--show", "--direct-io=on", str(served / "disk")
+            ).strip()
+            run("mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", disk)
+            run("mount", "-o", "noatime", disk, str(mount))
+            (mount / "file").write_bytes(bytes(8 << 20))
+            run("sync", "-f", str(mount))
+            (tmp_path / "server").write_text(str(server.pid))
+            server.send_signal(signal.SIGSTOP)
+            yield mount
+            server.send_signal(signal.SIGCONT)
+            run("umount", "-l", str(mount))
+            run("losetup", "-d", disk)
+        finally:
+            server.send_signal(signal.SIGCONT)
+            server.terminate()
+
+
+def ended(words: list[str | Path], *, status: int, interrupted: bool = False) -> str:
+    """What iowhy says that ends so in time; Ctrl-C is pressed after a while."""
+    argv = [sys.executable, "-m", "iowhy.cli.main", *words]
+    with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True, process_group=0) as iowhy:
+        try:
+            if interrupted:
+                time.sleep(6)
+                os.killpg(iowhy.pid, signal.SIGINT)
+            _, said = iowhy.communicate(timeout=HANGS_S)
+        except BaseException:
+            iowhy.kill()
+            raise
+    assert iowhy.returncode == status, said
+    return said
+
+
+def test_who_waits_for_it_is_recorded(tmp_path: Path, silenced: Path) -> None:
+    out = tmp_path / "a.iowhy"
+    read = ["dd", f"if={silenced}/file", "iflag=direct", "of=/dev/null", "status=none"]
+    with subprocess.Popen(read, start_new_session=True) as reader:
+        try:
+            for words in (["-p", str(reader.pid)], ["-a"], ["-a", "--mode", "proc"]):
+                ended(["run", "-q", "--duration", "3", "-o", out, *words], status=0)
+                named(out, silenced)
+            ended(["run", "-q", "-o", out, "--", *read], status=130, interrupted=True)
+            named(out, silenced)
+            said = ended(["run", "-q", "-o", silenced / "a.iowhy", "--", "true"], status=2)
+            assert "has not answered" in said and said.count("\n") == 1
+        finally:
+            os.kill(int((tmp_path / "server").read_text()), signal.SIGCONT)
+
+
+def named(out: Path, mount: Path) -> None:
+    """The verdict says which disk does not answer."""
+    recording = open_recording(out)
+    assert recording.manifest.complete
+    first = judge(recording).findings[0]
+    assert first.cause == "device-slow" and first.never_ends and f"on {mount}" in first.summary
+    shutil.rmtree(out)

@@ -60,34 +60,36 @@ def silenced(tmp_path: Path) -> Iterator[Path]:
             server.terminate()
 
 
-def ended(words: list[str | Path], *, status: int, interrupted: bool = False) -> str:
-    """What iowhy says that ends so in time; Ctrl-C is pressed after a while."""
+def ended(words: list[str | Path], said: Path, *, status: int, interrupted: bool = False) -> None:
+    """iowhy ends so in time; Ctrl-C is pressed after a while. A command that waits on keeps its streams: it speaks to a file."""
     argv = [sys.executable, "-m", "iowhy.cli.main", *words]
-    with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True, process_group=0) as iowhy:
+    with (
+        said.open("w") as out,
+        subprocess.Popen(argv, stderr=out, process_group=0) as iowhy,
+    ):
         try:
             if interrupted:
                 time.sleep(6)
                 os.killpg(iowhy.pid, signal.SIGINT)
-            _, said = iowhy.communicate(timeout=HANGS_S)
+            iowhy.wait(HANGS_S)
         except BaseException:
             iowhy.kill()
             raise
-    assert iowhy.returncode == status, said
-    return said
+    assert iowhy.returncode == status, said.read_text()
 
 
 def test_who_waits_for_it_is_recorded(tmp_path: Path, silenced: Path) -> None:
-    out = tmp_path / "a.iowhy"
+    out, said = tmp_path / "a.iowhy", tmp_path / "said"
     read = ["dd", f"if={silenced}/file", "iflag=direct", "of=/dev/null", "status=none"]
     with subprocess.Popen(read, start_new_session=True) as reader:
         try:
             for words in (["-p", str(reader.pid)], ["-a"], ["-a", "--mode", "proc"]):
-                ended(["run", "-q", "--duration", "3", "-o", out, *words], status=0)
+                ended(["run", "-q", "--duration", "3", "-o", out, *words], said, status=0)
                 named(out, silenced)
-            ended(["run", "-q", "-o", out, "--", *read], status=130, interrupted=True)
+            ended(["run", "-q", "-o", out, "--", *read], said, status=130, interrupted=True)
             named(out, silenced)
-            said = ended(["run", "-q", "-o", silenced / "a.iowhy", "--", "true"], status=2)
-            assert "has not answered" in said and said.count("\n") == 1
+            ended(["run", "-q", "-o", silenced / "a.iowhy", "--", "true"], said, status=2)
+            assert said.read_text().count("\n") == 1 and "has not answered" in said.read_text()
         finally:
             os.kill(int((tmp_path / "server").read_text()), signal.SIGCONT)
 

@@ -140,6 +140,8 @@ def _silent(out: Path) -> Iterator[Check]:
             True,
         )
         yield Check(f"{name} is complete", silent.manifest.complete, True)
+        if name == "silent-proc":  # which does not see what a thread waits for
+            continue
         noted = any(note.startswith("/nfs (nfs4) did not answer") for note in silent.manifest.notes)
         yield Check(f"{name}: the mount is named", noted, True)
         first = next(iter(judge(silent).findings), None)

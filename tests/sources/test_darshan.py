@@ -109,6 +109,7 @@ def test_pipes_are_no_metadata(tmp_path: Path) -> None:
     verdict = judge(diagnose([str(example("dxt"))], tmp_path / "a.iowhy").recording)
     assert [found.cause for found in verdict.findings] == ["healthy"]
     assert any("pipes" in note for note in verdict.notes)
+    assert "the job spent 97 % of its time outside of calls of I/O" in verdict.headline
 
 
 def test_diagnosis_of_a_log_and_of_a_damaged_one(tmp_path: Path) -> None:

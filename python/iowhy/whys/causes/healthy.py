@@ -52,20 +52,15 @@ def find(facts: Facts) -> Candidate | None:
 def _summary(facts: Facts, storage: float) -> str:
     """Completes "ls took 12 ms, …": what it did most of that, and what a disk that takes no time would save."""
     computing, idle = facts.budget.elapsed(*classes.CPU), facts.budget.elapsed(classes.IDLE)
-    share, words = (
-        (idle, "idle")
-        if idle > computing
-        else (
-            computing,
-            "outside of calls of I/O" if facts.job is not None else "computing",
-        )
-    )
+    share, words = (idle, "idle") if idle > computing else (computing, "computing")
     if facts.budget.basis == "machine" and facts.machine.cpus is None and storage > 0:
         return f"{_amount(facts, share)} of it {words}"
     saves = f"save at most {_amount(facts, storage)}" if storage > 0 else "not help"
     if facts.shares_of_ns is None or facts.budget.basis != "threads":
         said = (
-            f"the CPUs were idle {percent(share)} of the time"
+            f"the job spent {percent(share)} of its time outside of calls of I/O"
+            if facts.budget.basis == "job"
+            else f"the CPUs were idle {percent(share)} of the time"
             if words == "idle" and facts.budget.basis == "machine"
             else f"{percent(share)} of the time went into {words}"
         )

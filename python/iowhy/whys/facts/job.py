@@ -6,7 +6,7 @@ from iowhy.whys.chain import link, percent, size
 from iowhy.whys.facts.measured import Measured
 from iowhy.whys.finding import Link
 
-#: Reasons of the budget, as relations/pasted/_job_time.sql gives them.
+#: Reasons of the budget, as the relations of pasted time give them.
 METADATA = "opening, looking up and closing files"
 EXCHANGE = "exchanging data between processes within MPI-IO"
 #: Modules that others come down to; none contains another's calls.

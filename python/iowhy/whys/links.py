@@ -180,7 +180,7 @@ def device_load(facts: Facts) -> Link | None:
         elapsed = facts.run.elapsed_ns or 0
         return link(
             worded(
-                "device-busy",
+                "device-load",
                 "{device}: {busy:share} busy, queue depth {depth:.1f} (all processes)"
                 + ("; {who} moves {moves:rate}" if elapsed else ""),
                 device=found.device,

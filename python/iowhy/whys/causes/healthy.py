@@ -60,8 +60,6 @@ def _summary(facts: Facts, storage: float) -> str:
             "outside of calls of I/O" if facts.job is not None else "computing",
         )
     )
-    if facts.budget.basis == "machine" and facts.machine.cpus is None and storage > 0:
-        return f"{_amount(facts, share)} of it {words}"
     saves = f"save at most {_amount(facts, storage)}" if storage > 0 else "not help"
     if facts.shares_of_ns is None or facts.budget.basis != "threads":
         said = (
@@ -69,7 +67,9 @@ def _summary(facts: Facts, storage: float) -> str:
             if words == "idle" and facts.budget.basis == "machine"
             else f"{percent(share)} of the time went into {words}"
         )
-        return f"{said}; a faster disk would {saves}"
+        # Without the number of CPUs, what is waited is a lower bound.
+        bounded = facts.budget.lower_bound and storage > 0
+        return said if bounded else f"{said}; a faster disk would {saves}"
     return f"{_amount(facts, share)} of it {words}; a faster disk would {saves}"
 
 

@@ -53,8 +53,6 @@ def _summary(facts: Facts, storage: float) -> str:
     """Completes "ls took 12 ms, …": what it did most of that, and what a disk that takes no time would save."""
     computing, idle = facts.budget.elapsed(*classes.CPU), facts.budget.elapsed(classes.IDLE)
     share, words = (idle, "idle") if idle > computing else (computing, "computing")
-    if facts.budget.basis == "machine" and facts.machine.cpus is None and storage > 0:
-        return f"{_amount(facts, share)} of it {words}"
     saves = f"save at most {_amount(facts, storage)}" if storage > 0 else "not help"
     if facts.shares_of_ns is None or facts.budget.basis != "threads":
         said = (
@@ -64,7 +62,9 @@ def _summary(facts: Facts, storage: float) -> str:
             if words == "idle" and facts.budget.basis == "machine"
             else f"{percent(share)} of the time went into {words}"
         )
-        return f"{said}; a faster disk would {saves}"
+        # Without the number of CPUs, what is waited is a lower bound.
+        bounded = facts.budget.lower_bound and storage > 0
+        return said if bounded else f"{said}; a faster disk would {saves}"
     return f"{_amount(facts, share)} of it {words}; a faster disk would {saves}"
 
 

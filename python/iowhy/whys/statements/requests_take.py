@@ -105,9 +105,9 @@ def state(facts: Facts) -> Iterator[Statement]:
             if queue is not None:
                 said += f", queue depth {queue:.3g}"
             yield Statement(
-                0.7 if busy >= BUSY else 0.5 if busy >= HALF else 0.3,
+                0.55 if busy >= BUSY else 0.5 if busy >= HALF else 0.3,
                 link(
-                    worded("device-busy", "{said}", said=said, device=device.name, busy=busy),
+                    worded("disk-is-busy", "{said}", said=said, device=device.name, busy=busy),
                     busy,
                     "share",
                     "devices",

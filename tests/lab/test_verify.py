@@ -167,6 +167,14 @@ def test_which_of_the_printed_remedies_the_fix_is() -> None:
     fixed = trial("healthy", 0.0, 1.0)
     check = verify.check(scenario(remedy="more into one"), HDD, broken, fixed)
     assert check.tried == verify.Tried(2, 2, remedies[1], 0.3)
+    assert not check.ok
+    # What only looks saves nothing yet, and is not what is tried.
+    fixes = (Fix("look", 0.9, looks=True), fixes[1])
+    finding = structs.replace(finding, fixes=fixes, gain=0.9)
+    looked = structs.replace(first, verdict=structs.replace(first.verdict, findings=(finding,)))
+    again = verify.check(scenario(remedy="more into one"), HDD, looked, fixed)
+    assert again.tried == verify.Tried(1, 1, remedies[1], 0.3)
+    assert not any("not the first" in one for one in again.why)
     assert check.document()["remedy"]["saved"] == pytest.approx(0.9)
     other = verify.check(scenario(remedy="no such words"), HDD, broken, fixed).tried
     assert other is not None and other.number is None

@@ -209,20 +209,23 @@ def check(scenario: Scenario, choice: Choice, broken: Trial, fixed: Trial | None
             and abs(gain - could_save) >= GAIN_TOLERANCE
         ):
             why.append(f"says that {could_save:.0%} could be saved, and the fix saves {gain:.0%}")
-    tried = _tried(scenario, broken)
-    if (
-        fixed is not None
-        and tried is not None
-        and tried.number != 1
-        and not why
-        and scenario.share_is_gain
-    ):
-        why.append(f"the fix follows remedy {tried.number or 'none'} of {tried.of}, not the first")
+    if fixed is not None and not why:
+        why += _not_first(scenario, broken)
     chain = " ".join(link.statement for link in broken.top.chain) if broken.top else ""
     missing = tuple(word for word in scenario.chain if word.lower() not in chain.lower())
     if missing and not why and not full(broken) and broken.found in scenario.broken.causes:
         why.append(f"the chain does not say {', '.join(missing)}")
     return Check(scenario, choice, broken, fixed, tuple(dict.fromkeys(why)), missing)
+
+
+def _not_first(scenario: Scenario, broken: Trial) -> list[str]:
+    """The first remedy is what people do: its fix is tried, and no other one's."""
+    tried = _tried(scenario, broken)
+    if tried is None or tried.number == 1 or not scenario.share_is_gain or full(broken):
+        return []
+    if broken.found not in scenario.broken.causes:
+        return []
+    return [f"the fix follows remedy {tried.number or 'none'} of {tried.of}, not the first"]
 
 
 def _tried(scenario: Scenario, broken: Trial | None) -> Tried | None:

@@ -14,6 +14,8 @@ PAGES_MIN = 1024
 SMALL_BYTES = 32 * 1024
 OF_ALL = 0.25
 WHOLE = 0.5
+# What flash takes for a request without its bytes.
+FLASH_NS = 1e5
 
 
 def find(facts: Facts) -> Candidate | None:
@@ -83,7 +85,10 @@ def _saved_by_less(facts: Facts) -> float:
     One request that brings many pages that are used becomes many: that costs what a request takes without its bytes.
     """
     cache, requests = facts.cache, facts.requests
-    service, wanted = requests.mean_service_ns, (cache.misses or 0) + (cache.prefetched_hits or 0)
+    # What a fault brings within reach counts as used in mapped memory: no more is than was asked for.
+    wanted = (cache.misses or 0) + (cache.prefetched_hits or 0)
+    wanted = min(wanted, cache.lookups or wanted)
+    service = requests.mean_service_ns
     elapsed_ns = facts.shares_of_ns
     if service is None or not requests.reads or not elapsed_ns:
         return 1.0
@@ -93,6 +98,9 @@ def _saved_by_less(facts: Facts) -> float:
         return 1.0
     page_ns = facts.page_bytes * 1e9 / rate.bytes_per_s
     fixed_ns = max(0.0, service - requests.read_bytes / requests.reads * 1e9 / rate.bytes_per_s)
+    if requests.rotational is False:
+        # The mean is of large ones that wait for each other, too.
+        fixed_ns = min(fixed_ns, FLASH_NS)
     return 1 - wanted * (fixed_ns + page_ns) / (requests.reads * service)
 
 
@@ -199,6 +207,10 @@ CAUSE = Cause(
         Threshold(
             "pages read, those of files no larger than what is read ahead (128 KiB), if readahead is missing, below", WHOLE, "share",
             "of such a file one request brings all, whatever the readahead",
+        ),
+        Threshold(
+            "what a request takes without its bytes on a device that does not turn, at most", FLASH_NS, "ns",
+            "flash answers a small one in that time",
         ),
         Threshold("pages read, at least", PAGES_MIN, "pages", "4 MiB: less has no pattern"),
     ),

@@ -101,7 +101,7 @@ def _remedies(one: Filesystem | None) -> tuple[Remedy, ...]:
     if one is None:
         return (_free(), _ELSEWHERE, _ENLARGE)
     if one.kind == "btrfs":
-        return (_free_btrfs(one.mount), _ELSEWHERE, _balance(one.mount), _ENLARGE)
+        return (_free_btrfs(one.mount), _ELSEWHERE, _ENLARGE, _balance(one.mount))
     return (
         _free(one.mount),
         _ELSEWHERE,

@@ -234,8 +234,8 @@ def test_all_that_is_printed_of_a_text_can_be_typed_and_has_its_rows(
 ) -> None:
     judged: list[Overview] = []
 
-    def seen(recording: Recording) -> Overview:
-        judged.append(overview(recording))
+    def seen(recording: Recording, **asked: bool) -> Overview:
+        judged.append(overview(recording, **asked))
         return judged[0]
 
     monkeypatch.setattr("iowhy.commands.overview.overview", seen)

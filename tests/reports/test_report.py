@@ -59,7 +59,10 @@ def test_the_page_is_current() -> None:
         ("-- title:\nSELECT 1", "x.sql:1: `title` is empty"),
         (HEADER + "-- column a, ns\nSELECT 1 AS a", None),  # no colon: a note
         (HEADER + "-- column a: how long\nSELECT 1 AS a", "x.sql:3: expected"),
-        (HEADER + "-- column a: how long, furlongs\nSELECT 1 AS a", "unit 'furlongs' is not one of"),
+        (
+            HEADER + "-- column a: how long, furlongs\nSELECT 1 AS a",
+            "unit 'furlongs' is not one of",
+        ),
         (HEADER + "-- column a: x, ns\n-- column a: y, ns\nSELECT 1", "x.sql:4: column a is desc"),
         (HEADER + "-- filters: since colour\nSELECT 1", "filters: colour is not one of"),
     ],

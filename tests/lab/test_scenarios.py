@@ -72,6 +72,13 @@ def test_every_cause_of_a_live_machine_has_a_scenario() -> None:
         "readahead-poor",
         "journal-entangled",
         "remote-storage",
+        # Only logs of Darshan show these.
+        "io-not-overlapped",
+        "metadata-storm",
+        "mpi-io-exchange",
+        "ranks-uneven",
+        "read-again",
+        "stripes-few",
     }
 
 

@@ -15,6 +15,8 @@ from iowhy.sources.formats import formats
 from iowhy.sources.names import Names
 from iowhy.sources.paste import STUMBLED, decode, read_block, split
 
+from .test_other_tools import TEXTS
+
 CORPUS = Path(__file__).parent / "corpus"
 FIXTURES = Path(__file__).parent / "fixtures"
 _NUMBER = re.compile(rb"\d+")
@@ -27,8 +29,11 @@ _TOKENS = [
 def seeds() -> dict[str, list[bytes]]:
     """The fixtures by the format that takes them."""
     found: dict[str, list[bytes]] = {}
-    for path in sorted([*FIXTURES.glob("*.txt"), *FIXTURES.glob("*.json"), *CORPUS.glob("*")]):
-        data = path.read_bytes()
+    pastes = (FIXTURES.parent / "pastes").glob("*.txt")
+    files = [*FIXTURES.glob("*.txt"), *FIXTURES.glob("*.json"), *CORPUS.glob("*"), *pastes]
+    for data in [path.read_bytes() for path in sorted(files)] + [
+        text.encode() for _, text, _ in TEXTS.values()
+    ]:
         parts = split(decode(data, "x"), "x", Names()).parts
         if parts:
             found.setdefault(parts[0].format, []).append(data)

@@ -153,7 +153,7 @@ def test_long_lines(line: str) -> None:
 def test_too_large_for_a_paste(tmp_path: Path) -> None:
     big = tmp_path / "big.txt"
     with big.open("wb") as file:
-        file.write(b"prose\n")
+        file.write(b"prose\n" * 100_000)
         file.truncate(PASTE_MAX_BYTES + 1)
     with pytest.raises(Problem, match="cut out the part in question"):
         diagnose([str(big)], tmp_path / "x.iowhy")

@@ -83,7 +83,9 @@ def test_a_setting_that_ends_none_of_the_syncs_is_not_offered_and_one_that_ends_
 ) -> None:
     none, every = (judged(_unpacking(*calls)).findings[0] for calls in ((0, 1), (1, 0)))
     assert not any("--force-unsafe-io" in one for one in none.remedies)
-    assert "--force-unsafe-io" in every.remedies[0] and set(every.remedy_gains) == {every.gain}
+    assert "--force-unsafe-io" in every.remedies[0] and all(
+        gain == pytest.approx(every.gain, rel=0.01) for gain in every.remedy_gains
+    )
 
 
 @pytest.mark.parametrize(

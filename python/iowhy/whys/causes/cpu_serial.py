@@ -17,7 +17,9 @@ LEFT_OVER = 0.1
 TOLD_BY_LOAD = 0.6
 # In figures of a whole machine: a process that fills a CPU; a device that works, or takes long.
 FILLED = 0.8
+# Such a device is what may be waited for.
 WORKS = 0.3
+# No healthy disk's requests take so long, on the mean.
 SLOW_NS = 20e6
 
 

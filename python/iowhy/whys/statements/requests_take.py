@@ -6,12 +6,14 @@ from msgspec import Struct
 
 from iowhy.sentences import worded
 from iowhy.units import duration, percent
+from iowhy.whys import links
 from iowhy.whys.chain import link
 from iowhy.whys.facts import Facts
 from iowhy.whys.stated_fact import Statement
 
 #: As in the causes device-saturated and device-slow.
 BUSY = 0.9
+STUCK = 0.99
 SLOW_NS = 20e6
 #: Below it no device is what is waited for.
 RESTS = 0.3
@@ -73,12 +75,18 @@ def waits(facts: Facts) -> list[Wait]:
 
 def state(facts: Facts) -> Iterator[Statement]:
     """Of the most loaded devices: their use, and the times of their requests."""
-    timed = waits(facts)
+    timed, loaded = waits(facts), links.most_loaded(facts)
     for device in facts.devices.all[:SHOWN]:
         own = [one for one in timed if one.name == device.name and one.mean_ns > 0]
         busy = device.busy_share
         slow = [one for one in own if one.mean_ns >= SLOW_NS and one.per_s >= FEWEST_PER_S]
-        if slow:
+        if loaded is not None and loaded.name == device.name and _stuck(loaded):
+            said = "{device} is stuck: {depth:count request} in flight, and none completes"
+            found = worded(
+                "disk-is-stuck", said, device=device.name, depth=round(loaded.depth or 0)
+            )
+            yield Statement(0.95, link(found, loaded.depth, "requests", "devices"))
+        elif slow:
             use = "" if busy is None else f" at {percent(busy)} use"
             said = f"{', '.join(one.words() for one in slow)}{use}"
             yield Statement(
@@ -115,6 +123,15 @@ def state(facts: Facts) -> Iterator[Statement]:
             )
     yield from _rest(facts)
     yield from _printed(facts)
+
+
+def _stuck(device: links.Loaded) -> bool:
+    """Requests in flight all the time, none of them completed."""
+    return (
+        device.completed_per_s == 0
+        and (device.depth or 0) > 0
+        and (device.busy_share or 0) >= STUCK
+    )
 
 
 def _rest(facts: Facts) -> Iterator[Statement]:

@@ -195,7 +195,7 @@ def test_check_tells_a_wrong_count_and_a_wrong_clock(tmp_path: Path) -> None:
     found = {c.found for c in check_recording(open_recording(path)) if not c.ok}
     assert found == {
         "4 rows, the manifest counts 2",
-        "2 rows lie over a minute outside the command's time",
+        "2 rows are over a minute outside the command's time",
     }
 
 

@@ -87,7 +87,7 @@ def test_without_timed_threads_the_budget_is_of_texts() -> None:
         (HEADER + "-- percentiles by: b\nSELECT 1", "its first columns are not b"),
         (
             HEADER + "-- column mean_ns: c, ns\n-- percentiles by: a\nSELECT 1",
-            "mean_ns is no column",
+            "mean_ns is not a column",
         ),
     ],
 )

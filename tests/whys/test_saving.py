@@ -76,18 +76,18 @@ def test_some_quick_reads_say_nothing_of_the_device(tmp_path: Path) -> None:
     story = Story(4.0).thread(user=1.0)
     with Facts(story.requests(63, service=MS // 10, jump=True).made(tmp_path / "x")) as facts:
         rate = saving.in_order_rate(facts, 1 * MIB, 2e9)
-    assert rate is not None and rate.known_by == "probably a rotating disk"
+    assert rate is not None and rate.known_by == "a guess: probably a rotating disk"
 
 
 @pytest.mark.parametrize(
     ("service", "kind"),
     [
         # A disk's memory needs 27 µs for the bytes and 15 for the request, flash behind SATA 8 and 10.
-        (43_000, "probably a rotating disk"),
-        (42_000, "probably SATA flash"),
-        (19_000, "probably SATA flash"),
-        (18_000, "probably PCIe flash"),
-        (2_000, "probably PCIe flash"),
+        (43_000, "a guess: probably a rotating disk"),
+        (42_000, "a guess: probably SATA flash"),
+        (19_000, "a guess: probably SATA flash"),
+        (18_000, "a guess: probably PCIe flash"),
+        (2_000, "a guess: probably PCIe flash"),
     ],
 )
 def test_reads_in_order_of_one_size_bound_what_the_device_can_be(
@@ -102,10 +102,10 @@ def test_reads_in_order_of_one_size_bound_what_the_device_can_be(
 @pytest.mark.parametrize(
     ("name", "jump", "service", "kind"),
     [
-        ("vda", False, 100_000, "probably SATA flash"),
-        ("vda", True, 2 * MS, "probably a rotating disk"),
-        ("sda", False, 100_000, "probably a rotating disk"),
-        ("vdo0", False, 100_000, "probably a rotating disk"),
+        ("vda", False, 100_000, "a guess: probably SATA flash"),
+        ("vda", True, 2 * MS, "a guess: probably a rotating disk"),
+        ("sda", False, 100_000, "a guess: probably a rotating disk"),
+        ("vdo0", False, 100_000, "a guess: probably a rotating disk"),
     ],
 )
 def test_that_a_disk_of_virtio_rotates_says_nothing(
@@ -157,12 +157,12 @@ def test_the_price_of_a_byte_is_told_by_reads_of_several_sizes(tmp_path: Path) -
 def test_what_tells_no_price_of_a_byte(story: Story, tmp_path: Path) -> None:
     with Facts(story.made(tmp_path / "x")) as facts:
         rate = saving.in_order_rate(facts, 1 * MIB, 2e9)
-    assert rate is not None and rate.known_by == "probably SATA flash"
+    assert rate is not None and rate.known_by == "a guess: probably SATA flash"
 
 
 def test_a_rate_that_reads_reach_is_what_the_device_moves_at_least(tmp_path: Path) -> None:
     """1 MiB in 1 ms is twice what flash behind SATA does; in 3 ms it is less."""
-    for service, known in ((MS, "which its reads reach"), (3 * MS, "probably SATA flash")):
+    for service, known in ((MS, "which its reads reach"), (3 * MS, "a guess: probably SATA flash")):
         story = _disk(Story(4.0), rotational=False).requests(20, bytes_=MIB, service=service)
         with Facts(story.made(tmp_path / str(service))) as facts:
             rate = saving.in_order_rate(facts, 1 * MIB, 2e9)
@@ -175,4 +175,4 @@ def test_direct_reads_of_4_kib_in_order_gain_what_larger_ones_save(judged: Judge
     story.caller("read", 50_000, blocked=33_000, bytes_=4 * KIB, reason="direct_io")
     found = judged(story.requests(50_000, service=33_000)).findings[0]
     assert found.cause == "small-requests" and found.gain == pytest.approx(0.67, abs=0.02)
-    assert "at 500 MB/s, probably SATA flash" in found.gain_condition
+    assert "at 500 MB/s, a guess: probably SATA flash" in found.gain_condition

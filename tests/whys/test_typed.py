@@ -100,7 +100,7 @@ def taken(command: str) -> None:
     [
         (syncing, {}, "sudo iowhy experiment sync-free --allow-unsafe --data-directory /data --recording 'a b.iowhy' -- './load rows' 'it'\"'\"'s'"),
         (syncing, {"cwd": "/srv"}, "cd /srv && sudo iowhy experiment"),
-        (idle, {}, "iowhy report syscalls 'a b.iowhy'"),
+        (idle, {}, "iowhy report files 'a b.iowhy'"),
         (syncing, {"mode": "attach", "argv": []}, "sudo iowhy run -o 'a b-after.iowhy' -p 10 --duration 10s"),
         (syncing, {"mode": "machine", "argv": []}, "sudo iowhy run -o 'a b-after.iowhy' -a --duration 10s"),
         (lambda: Story(0.04).thread(user=0.9), {}, "sudo iowhy run -- sh -c"),
@@ -134,7 +134,7 @@ def test_control_groups_are_recorded_again_by_what_they_were_named(
     commands = verdict.commands.compare_again()
     assert commands is not None and commands[0].endswith(f"-o x-after.iowhy {again}")
     taken(commands[0])
-    assert verdict.headline.startswith(f"{who} spent ")
+    assert f"{who.lower()} took " in verdict.headline.lower()
 
 
 def test_what_it_read_on_standard_input_is_given_again() -> None:

@@ -43,4 +43,4 @@ CROSS JOIN recording r
 LEFT JOIN named_threads n ON n.tgid = h.tgid AND n.tid = h.tid
 LEFT JOIN named_files p ON p.dev = h.dev AND p.ino = h.ino
 LEFT JOIN devices d ON d.dev = h.disk
-ORDER BY h.ts_ns, h.tid, h.nested, h.name, h."offset"
+ORDER BY h.ts_ns, h.tid, h.nested, h.name, h."offset", h.dur_ns

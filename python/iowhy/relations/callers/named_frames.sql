@@ -20,9 +20,9 @@ WITH known AS (
         regexp_replace(max(path), '.*/', '') AS module,
         regexp_replace(
             max(path),
-            '^(/usr|/usr/local)?/lib(32|64|x32|exec)?/.*|^[[].*|.*/(lib)?(python3|node|nodejs|ruby|perl|php|php-fpm|php-cgi|jvm|coreclr)[-.0-9]*([.]so.*)?$',
+            '^(/usr|/usr/local)?/lib(32|64|x32|exec)?/.*|.*/(lib)?(python3|node|nodejs|ruby|perl|php|php-fpm|php-cgi|jvm|coreclr)[-.0-9]*([.]so.*)?$',
             ''
-        ) = '' AS foreign_code
+        ) = '' OR max(path) LIKE '[%' AS foreign_code
     FROM modules
     GROUP BY module_id
 ), told AS (

@@ -286,7 +286,7 @@ CAUSE = Cause(
     remedies=(_UNPACK, _LOOK),
     experiment=None,
     find=find,
-    unseen_without=("user_stacks", "thread_time"),
+    unseen_without=("thread_time",),
     settled_by=next_command.CPU,
     beats=(
         "cache-cold", "cache-thrash", "cpu-saturated", "cpu-serial", "device-contended", "device-saturated", "device-slow",

@@ -75,7 +75,7 @@ def _checks(*found: str) -> list[Check]:
             fixes = (Fix("write fewer, larger files", share),)
             finding = Finding(name, name, share, share, "", 0.9, (), said, (), fixes, None)
             verdict = Verdict(
-                "", (finding,), Budget(False), (), (), seconds, {}, Commands(Path("x"), "run")
+                "", (finding,), Budget(()), (), (), (), seconds, {}, Commands(Path("x"), "run")
             )
             printed = {"elapsed_s": seconds, "fsync_seconds": seconds / 2}
             trials.append(Trial("smallfiles", "", HDD, seconds, printed, (), verdict, None))

@@ -45,19 +45,22 @@ WITH parts AS (
             ELSE path
         END AS pattern
     FROM counted
+), summed AS (
+    SELECT
+        pattern,
+        CAST(sum(inodes) AS BIGINT) AS files,
+        CAST(sum(calls) AS BIGINT) AS calls,
+        CAST(sum(time_ns) AS BIGINT) AS time_ns,
+        CAST(sum(sync_ns) AS BIGINT) AS sync_ns,
+        CAST(sum(requests) AS BIGINT) AS requests,
+        CAST(sum(request_bytes) AS BIGINT) AS request_bytes,
+        CAST(sum(request_ns) AS BIGINT) AS request_ns,
+        sum(jumps) / nullif(sum(steps), 0) AS jump_share,
+        CAST(sum(extents_after) AS BIGINT) AS extents_after,
+        count(CASE WHEN deleted THEN 1 END) AS deleted
+    FROM named
+    GROUP BY dev, pattern
 )
-SELECT
-    pattern,
-    CAST(sum(inodes) AS BIGINT) AS files,
-    CAST(sum(calls) AS BIGINT) AS calls,
-    CAST(sum(time_ns) AS BIGINT) AS time_ns,
-    CAST(sum(sync_ns) AS BIGINT) AS sync_ns,
-    CAST(sum(requests) AS BIGINT) AS requests,
-    CAST(sum(request_bytes) AS BIGINT) AS request_bytes,
-    CAST(sum(request_ns) AS BIGINT) AS request_ns,
-    sum(jumps) / nullif(sum(steps), 0) AS jump_share,
-    CAST(sum(extents_after) AS BIGINT) AS extents_after,
-    count(CASE WHEN deleted THEN 1 END) AS deleted
-FROM named
-GROUP BY dev, pattern
-ORDER BY greatest(coalesce(sum(time_ns), 0), coalesce(sum(request_ns), 0)) DESC, coalesce(sum(request_bytes), 0) DESC, pattern
+SELECT *
+FROM summed
+ORDER BY greatest(coalesce(time_ns, 0), coalesce(request_ns, 0)) DESC, coalesce(request_bytes, 0) DESC, pattern

@@ -17,9 +17,13 @@ _ONCE = Remedy(
     risk="open files take memory, and a process has a limit of them (`ulimit -n`)",
     for_authors=True,
 )
-_FEWER = Remedy(
-    "Put many small files into one (HDF5, an archive), or copy them to the node's own disk first",
+_NEAR = Remedy(
+    "Copy many small files to the node's own disk before the job",
     risk="the copy takes room, and must be made on each node",
+)
+_FEWER = Remedy(
+    "Put many small files into one (HDF5, an archive)",
+    risk="who reads single files must find them in it",
     for_authors=True,
 )
 _COLLECTIVE = Remedy(
@@ -69,7 +73,7 @@ def find(facts: Facts) -> Candidate | None:
         if again
         else saving.half("opens"),
         remedies=(
-            *((_ONCE,) if again else (_FEWER, _ONCE)),
+            *((_ONCE,) if again else (_FEWER, _NEAR, _ONCE)),
             *((_COLLECTIVE,) if "HDF5" in job.libraries else ()),
         ),
         confidence=0.85,
@@ -91,7 +95,7 @@ CAUSE = Cause(
         ),
     ),
     fooled_by=("the first open of a job, which waits for a filesystem that is mounted on demand",),
-    remedies=(_ONCE, _FEWER, _COLLECTIVE),
+    remedies=(_ONCE, _NEAR, _FEWER, _COLLECTIVE),
     experiment=None,
     find=find,
     settled_by=next_command.JOB,

@@ -19,6 +19,10 @@ _KEEP = Remedy(
     risk="less memory is left for other data",
     for_authors=True,
 )
+_NEAR = Remedy(
+    "Copy what is read again to the node's own disk, and read it there",
+    risk="the copy takes room, and must be made on each node",
+)
 
 
 def find(facts: Facts) -> Candidate | None:
@@ -54,7 +58,7 @@ def find(facts: Facts) -> Candidate | None:
         ),
         summary=f"reading the same {size(distinct)} {read / distinct:,.0f} times",
         saving=saving.all_of_it("if each byte is read once"),
-        remedies=(_BROADCAST, _KEEP) if job.processes > 1 else (_KEEP,),
+        remedies=(_BROADCAST, _KEEP, _NEAR) if job.processes > 1 else (_KEEP, _NEAR),
         confidence=0.8,
         lowered_by=("which bytes each process reads is not in the log",),
     )
@@ -73,7 +77,7 @@ CAUSE = Cause(
                   "a header that is read again, or a second pass over a part, is not worth a change"),
     ),
     fooled_by=("a file that is written between the reads: it has to be read again",),
-    remedies=(_BROADCAST, _KEEP),
+    remedies=(_BROADCAST, _KEEP, _NEAR),
     experiment=None,
     find=find,
     settled_by=next_command.JOB,

@@ -96,7 +96,7 @@ def test_what_is_beside_it_is_of_the_same_time(machine: Recording) -> None:
 def test_shares_of_what_is_there_all_the_time_are_of_all(machine: Recording, pid: int) -> None:
     verdict = overview_of(machine, (pid,)).verdict
     assert verdict.elapsed_s == 5.0
-    assert "of 5 s)" in verdict.answer and "recorded)" not in verdict.answer
+    assert "5 s" in verdict.answer and "recorded)" not in verdict.answer
 
 
 def test_of_unknown_times_nothing_is_left_out(machine: Recording) -> None:

@@ -62,7 +62,10 @@ def test_top_old_and_new() -> None:
     assert one.interval_ns == 5 * 10**9
     assert one.counters["iowait_ns"] == pytest.approx(0.45 * 5e9)
     assert parsed.tables["memory_samples"][0]["cached_bytes"] == 6512004 * 1024
-    assert values(parsed, "iozone (4711)") == {"cpu_share": pytest.approx(0.14)}
+    assert values(parsed, "iozone (4711)") == {
+        "cpu_share": pytest.approx(0.14),
+        "in_state_d": 1.0,
+    }
     parsed = fixture("top", "top-4.txt")
     assert len(intervals(parsed, "cpu_samples")) == 2
     assert parsed.tables["memory_samples"][0]["total_bytes"] == round(24152.1 * 2**20)

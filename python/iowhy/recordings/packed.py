@@ -132,7 +132,7 @@ def copy_bytes(source: IO[bytes], target: IO[bytes], size: int, named: Path) -> 
     while left:
         chunk = source.read(min(left, _CHUNK_BYTES))
         if not chunk:
-            raise Problem(f"{named}: is cut off: {left:,} bytes are missing")
+            raise Problem(f"{named}: is cut off: {left:,} bytes are missing; copy it again")
         crc = zlib.crc32(chunk, crc)
         target.write(chunk)
         left -= len(chunk)

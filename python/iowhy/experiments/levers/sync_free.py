@@ -28,7 +28,7 @@ class SyncFree(Lever, frozen=True):
     def refusal(self, setting: Setting) -> str | None:
         """Never without leave; and the copy must be on the same filesystem."""
         if not setting.allow_unsafe:
-            return "data written without syncing can be lost: --allow-unsafe lets it run, on a copy"
+            return "data written without syncing can be lost; with --allow-unsafe iowhy runs it on a copy"
         parent = copies.sibling(setting)
         if parent is None:
             return f"no room for a copy on the filesystem of {setting.directory}"

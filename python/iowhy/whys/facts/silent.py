@@ -26,18 +26,16 @@ def silent(relations: Relations) -> Silent | None:
         Silent,
         f"""
         WITH s AS (
-          SELECT dev, ts_ns, in_flight,
+          SELECT dev, before_ns, ts_ns, in_flight,
             reads + writes + coalesce(discards, 0) + coalesce(flushes, 0) AS completed
-          FROM disk_samples
+          FROM disk_steps
         ), ended AS (
-          SELECT dev, max(ts_ns) AS end_ns, arg_max(completed, ts_ns) AS completed,
-            arg_max(in_flight, ts_ns) AS requests
-          FROM s GROUP BY dev
+          SELECT dev, max(ts_ns) AS end_ns, arg_max(in_flight, ts_ns) AS requests FROM s GROUP BY dev
         ), since AS (
-          SELECT s.dev, coalesce(
-            max(s.ts_ns) FILTER (s.completed <> e.completed OR coalesce(s.in_flight, 0) = 0),
-            min(s.ts_ns)) AS begin_ns
-          FROM s JOIN ended AS e USING (dev) GROUP BY s.dev
+          SELECT dev, coalesce(
+            max(ts_ns) FILTER (completed > 0 OR coalesce(in_flight, 0) = 0),
+            min(before_ns)) AS begin_ns
+          FROM s GROUP BY dev
         )
         SELECT d.dev, d.name, e.requests, e.end_ns - b.begin_ns AS silent_ns, f.mount
         FROM ended AS e JOIN since AS b USING (dev) JOIN devices AS d USING (dev)

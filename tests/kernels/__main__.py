@@ -235,7 +235,7 @@ def main(folder: Path, suites: list[str]) -> int:
         for line in _missing(out) if has_types else ():
             print(f"  without {line}")
         without = lacking(out) if has_types else ("eBPF: no type information (BTF)",)
-        note = "" if has_types else ", of what /proc tells"
+        note = "" if has_types else ", of what /proc says"
         table.keep(name, kernel.release, packages.SUITES[name].title, found, without, note)
     return 1 if failed else 0
 

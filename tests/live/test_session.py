@@ -118,7 +118,7 @@ def test_json_is_alone_on_stdout(tmp_path: Path) -> None:
         check=False,
     )
     verdict = json.loads(done.stdout)
-    assert verdict["version"] == 2 and "findings" in verdict
+    assert verdict["version"] == 3 and "findings" in verdict
     assert (done.returncode, verdict["exit_status"], verdict["signal"]) == (3, 3, None)
     assert "hello" in done.stderr
 

@@ -180,7 +180,8 @@ def _repaired(lines: Sequence[str], source: str, names: Names) -> Split:
             tried = names.copy()
             result = _taken(texts, source, tried)
             score = _understood(result, texts, _unread_places(result))
-            if score > best:
+            # A line that a repair only hides (joined to one that was read, without the word that is known) brings no value.
+            if score > best and _values(result) > _values(found):
                 best, better = score, (made, result, tried)
         if better is None:
             break
@@ -200,6 +201,21 @@ def _understood(found: Split, lines: Sequence[str], unread: Collection[int]) -> 
         if at not in unread and part.parsed.lines_understood and lines[at].strip()
     ]
     return sum(map(repairs.figures, understood)), len(understood)
+
+
+def _values(found: Split) -> int:
+    """How much the parts say."""
+    return sum(
+        sum(map(len, part.parsed.tables.values()))
+        + len(part.parsed.snapshots)
+        + len(part.parsed.host)
+        + len(part.parsed.notes)
+        + sum(
+            len(group.starts) * max(1, len(group.counters))
+            for group in part.parsed.intervals.groups()
+        )
+        for part in found.parts
+    )
 
 
 def _renumbered(found: Split, origin: Sequence[int]) -> Split:

@@ -55,7 +55,7 @@ def is_row(line: str) -> bool:
 
 def is_debris(line: str) -> bool:
     """Whether a line that was not understood may be a part of a row: at least half of its words have digits, two or the last one, and are no times."""
-    words = line.split()
+    words = [word for word in line.split() if any(map(str.isalnum, word))]
     found = sum(any(map(str.isdigit, word)) and not set(word) & {":", "/"} for word in words)
     return found > 0 and 2 * found >= len(words) and (found > 1 or any(map(str.isdigit, words[-1])))
 

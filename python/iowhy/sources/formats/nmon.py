@@ -79,9 +79,12 @@ def read(block: Block) -> Parsed:
                 file.rows.setdefault(cells[0], []).append((section, cells[1:]))
             else:
                 parsed.reject(at, line)
-        elif cells and not section.startswith("BBB"):
-            if file.titles.setdefault(section, cells[1:]) != cells[1:]:
-                parsed.reject(at, line)
+        elif (
+            cells
+            and not section.startswith("BBB")
+            and file.titles.setdefault(section, cells[1:]) != cells[1:]
+        ):
+            parsed.reject(at, line)
     _emit(parsed, file)
     return parsed
 

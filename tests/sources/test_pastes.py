@@ -37,6 +37,7 @@ RIGHT: dict[str, tuple[str | None, tuple[str, ...]]] = {
     "explain-timings": (None, ("61 %", "21.7 s")),
     "ata-medium": (None, ("1",)),
     "oomd-log": (None, ("67 %",)),
+    "esxtop": (None, ("vmhba0", "1.8 s")),
 }
 
 

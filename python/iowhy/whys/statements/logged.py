@@ -105,6 +105,8 @@ def _tools(facts: Facts) -> Iterator[Statement]:
         unit, write = _UNITS.get(metric.rpartition("_")[2], ("count", "{:,.0f}".format))
         said = words.format(worst, write(found[worst]))
         grave = 0.2 if wrong is None or found[worst] < wrong else 0.8
+        # Of two times of one command the longer one is said first.
+        grave += min(found[worst], 1e11) / 1e13 if unit == "ns" else 0.0
         yield Statement(grave, link(said, found[worst], unit, "measurements"))
 
 

@@ -50,3 +50,10 @@ def test_a_table_in_a_table_counts_as_skipped() -> None:
     text = (FIXTURES / "pg-stat-io-18-wal.txt").read_text()
     (part,) = taken_apart(WHOLE["in_markdown_table"](text, random.Random(1))).parts
     assert part.parsed.skipped == 2
+
+
+def test_the_rest_of_a_wrapped_row_is_no_row() -> None:
+    """Cells of PostgreSQL's view as mail wraps them fit the titles of the first line by number."""
+    text = (FIXTURES / "pg-stat-io-18-wal.txt").read_text()
+    (part,) = taken_apart(WHOLE["wrapped"](text, random.Random(1))).parts
+    assert not part.parsed.tables.get("measurements") and part.parsed.skipped == 2

@@ -49,7 +49,9 @@ def read(block: Block) -> Parsed:
             continue
         cells = _cells(text) if "|" in text else []
         if "backend_type" in cells and "context" in cells:
-            columns = cells
+            columns = cells if all(cells) else []  # one without a name at the end was wrapped
+            if not columns:
+                parsed.reject(at, line)
         elif cells and not columns and len(cells) == 2:
             if cells[0] == "backend_type" or not rows:
                 rows.append({})
@@ -59,7 +61,9 @@ def read(block: Block) -> Parsed:
                 rows[-1][cells[0]] = cells[1]
         elif columns and len(cells) == len(columns):
             row = dict(zip(columns, cells, strict=True))
-            if all(row.get(n, "") == "" or number(row[n]) is not None for n in _NUMBERS):
+            if row["backend_type"] and all(
+                row.get(n, "") == "" or number(row[n]) is not None for n in _NUMBERS
+            ):
                 rows.append(row)
             else:
                 parsed.reject(at, line)

@@ -44,6 +44,10 @@ def logs() -> list[Path]:
     return [LOG, *(path for name in names if (path := examples / f"{name}.darshan").exists())]
 
 
+def test_segments_of_dxt_are_named_as_not_read() -> None:
+    assert any("DXT_POSIX" in note for note in stream(LOG).notes)
+
+
 def test_totals_are_those_of_pydarshan_s_summary() -> None:
     import darshan
     from darshan.backend.cffi_backend import accumulate_records

@@ -196,11 +196,11 @@ def test_aix_configuration_that_is_indented() -> None:
 
 
 def test_a_tool_that_is_known_but_not_read_is_named(tmp_path: Path) -> None:
-    text = "F1Help  F2Setup F3SearchF4FilterF5Tree  F6SortByF7Nice -F8Nice +F9Kill  F10Quit\n"
+    text = "Filesystem      Size  Used Avail Use% Mounted on\n"
     (tmp_path / "in").write_text(text)
-    with pytest.raises(Problem, match=r"htop is recognised, but not read: run `top -b -d 1 -n 5`"):
+    with pytest.raises(Problem, match=r"df is recognised, but not read: run `iostat -x 1 10`"):
         diagnose([str(tmp_path / "in")], tmp_path / "out.iowhy")
     (tmp_path / "in").write_text(text + VMSTAT + ROW * 3)
     found = diagnose([str(tmp_path / "in")], tmp_path / "out.iowhy")
-    assert any("htop is recognised" in note for note in found.recording.manifest.notes)
-    assert "top -b -d 1 -n 5" in found.missing
+    assert any("df is recognised" in note for note in found.recording.manifest.notes)
+    assert "iostat -x 1 10" in found.missing

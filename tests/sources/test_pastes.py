@@ -31,6 +31,13 @@ RIGHT: dict[str, tuple[str | None, tuple[str, ...]]] = {
     "prefix-journal": ("device-saturated", ("70 %", "144 KiB")),
     "slow-at-low-use": ("device-slow", ("16.4 ms", "86.1 ms", "21 %")),
     "dockerstats2": (None, ("97 %", "1.02 GiB")),
+    "htop": (None, ("2", "4711", "4712")),
+    "pressure-log": (None, ("62 %", "10 s")),
+    "ceph-log": (None, ("65 s",)),
+    "explain-timings": (None, ("61 %", "21.7 s")),
+    "ata-medium": (None, ("1",)),
+    "oomd-log": (None, ("67 %",)),
+    "esxtop": (None, ("vmhba0", "1.8 s")),
 }
 
 

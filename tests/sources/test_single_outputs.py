@@ -1,5 +1,7 @@
 """What people paste most: one screen of top, ps, fio's text, zpool iostat, dd, iotop, the kernel's log, etcd's metrics."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -305,3 +307,12 @@ def test_real_metrics_of_etcd() -> None:
     assert any("99 % of 789,148 take less than 8 ms" in note for note in parsed.notes)
     parsed = fixture("etcd", "etcd-wal.txt")
     assert values(parsed, "etcd_wal_fsync_durations_seconds")["p50_below_ns"] == 64e6
+
+
+def test_htop_s_meters_and_rows() -> None:
+    text = (Path(__file__).parent / "pastes" / "htop.txt").read_text()
+    (part,) = taken_apart(text).parts
+    assert part.format == "htop" and not part.parsed.rejects and part.parsed.host["cpus"] == 2
+    assert values(part.parsed, "CPUs")["busy_share"] == pytest.approx(0.4765)
+    assert values(part.parsed, "mysqld (4711)")["cpu_share"] == pytest.approx(0.123)
+    assert part.parsed.tables["memory_samples"][0]["swap_free_bytes"] == 1536 * 2**20

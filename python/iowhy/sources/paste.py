@@ -9,14 +9,13 @@ the file, so that whatever was not understood can be listed with its number.
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Collection, Iterable, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from iowhy.errors import Problem
-from iowhy.sources import decimals, layout, plausible, repairs
+from iowhy.sources import decimals, layout, plausible, prompt, repairs
 from iowhy.sources.format import LINE_CHARACTERS, REJECTS_KEPT, Block, Claim, Format, Parsed, Part
 from iowhy.sources.formats import formats
 from iowhy.sources.names import Names
@@ -49,15 +48,8 @@ _BLANKS = re.compile(r"[\u00a0\u2000-\u200a\u202f\u3000]")
 #: The wide forms of ASCII that Chinese and Japanese texts have, the colon above all.
 _WIDE = {wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)}
 _FENCE = re.compile(r"\s{0,3}(```|~~~)")
-# "user@host:~$ ", "[user@host dir]# ", "$ ", "host% " and the like.
-_PROMPT = re.compile(
-    r"\s{0,3}(?P<who>\[[^\]\s]+[@:\s][^\]]{0,80}\]|[\w.+-]{1,40}@[\w.-]{1,80}(?:[: ][^$#%>❯]{0,120}?)?|"
-    r"[\w.-]{1,40}:[~/][^$#%>❯]{0,120}?)?\s?(?P<sign>[$#%>❯])\s?(?P<line>\S.*)"
-)
-_SIGN = re.compile("[$#%>❯]")
 #: Lines of numbers begin no output: most lines of long samples need not be asked for one.
 NUMBERS = re.compile(r"[\d\s.,:%+/-]*")
-_BEFORE_COMMAND = {"sudo", "doas", "time", "nice", "env", "exec", "nohup", "stdbuf", "timeout"}
 
 
 class Split(Struct):
@@ -180,7 +172,8 @@ def _repaired(lines: Sequence[str], source: str, names: Names) -> Split:
             tried = names.copy()
             result = _taken(texts, source, tried)
             score = _understood(result, texts, _unread_places(result))
-            if score > best:
+            # A line that a repair only hides (joined to one that was read, without the word that is known) brings no value.
+            if score > best and _values(result) > _values(found):
                 best, better = score, (made, result, tried)
         if better is None:
             break
@@ -200,6 +193,21 @@ def _understood(found: Split, lines: Sequence[str], unread: Collection[int]) -> 
         if at not in unread and part.parsed.lines_understood and lines[at].strip()
     ]
     return sum(map(repairs.figures, understood)), len(understood)
+
+
+def _values(found: Split) -> int:
+    """How much the parts say."""
+    return sum(
+        sum(map(len, part.parsed.tables.values()))
+        + len(part.parsed.snapshots)
+        + len(part.parsed.host)
+        + len(part.parsed.notes)
+        + sum(
+            len(group.starts) * max(1, len(group.counters))
+            for group in part.parsed.intervals.groups()
+        )
+        for part in found.parts
+    )
 
 
 def _renumbered(found: Split, origin: Sequence[int]) -> Split:
@@ -303,7 +311,7 @@ def _blocks(
     """(first, end, command, format) of each stretch of lines; a prompt line is in none of them."""
     with_hints = [form for form in formats() if form.hint is not None and form.sniff is not None]
     any_hint = _any(with_hints)
-    tools = {word for form in formats() for word in form.tool.split()} | _BEFORE_COMMAND
+    tools = {word for form in formats() for word in form.tool.split()} | prompt.BEFORE_COMMAND
     start = 0
     current: Format | None = None
     command: tuple[str, ...] | None = None
@@ -312,7 +320,7 @@ def _blocks(
             yield start, at, command, current
             start, current, command = at, None, None
             continue
-        typed = _typed(line, tools)
+        typed = prompt.typed(line, tools)
         if typed is not None:
             yield start, at, command, current
             start, current, command = at + 1, None, typed
@@ -356,44 +364,3 @@ def _best(
         if found is None or sure > found[1].sure + (0.05 if found[0] is current else 0.0):
             found = (form, claim)
     return found
-
-
-def _typed(line: str, tools: set[str]) -> tuple[str, ...] | None:
-    """The command line behind a prompt, without sudo and the like; None when it is not a prompt."""
-    if len(line) > 2000 or _SIGN.search(line) is None:
-        return None
-    match = _PROMPT.fullmatch(line)
-    if match is None:
-        return None
-    try:
-        words = shlex.split(match["line"])
-    except ValueError:
-        words = match["line"].split()
-    words = _bare(words)
-    if not words:
-        return None
-    # A bare sign may begin a table too ("% time  seconds" of strace -c, "# CPU" of perf): only
-    # a tool's name behind it makes a prompt.
-    known = words[0] in tools and words[0] not in _BEFORE_COMMAND
-    certain = match["who"] is not None or match["sign"] in "$❯"
-    if known or (certain and re.match(r"[\w./~-]+$", words[0])):
-        return tuple(words)
-    return None
-
-
-def _bare(words: list[str]) -> list[str]:
-    """Without assignments, sudo and paths: `LC_ALL=C sudo /usr/bin/iostat 1` is `iostat 1`."""
-    at = 0
-    while at < len(words) and (
-        words[at] in _BEFORE_COMMAND
-        or re.fullmatch(r"\w+=\S*", words[at])
-        or (at > 0 and words[at].startswith("-") and words[at - 1] in _BEFORE_COMMAND)
-    ):
-        at += 1
-    rest = words[at:]
-    if "|" in rest:
-        rest = rest[: rest.index("|")]
-    if rest:
-        rest = [rest[0].rsplit("/", 1)[-1], *rest[1:]]
-        rest[0] = re.sub(r"-bpfcc$|^bpfcc-", "", rest[0])
-    return rest

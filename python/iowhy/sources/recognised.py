@@ -32,7 +32,6 @@ class Tool(Struct, frozen=True):
 
 
 TOOLS = (
-    Tool("htop", r"^\s*F1\s?Help\s+F2\s?Setup|^\s*PID USER\s+PRI\s+NI\s+VIRT\s+RES\s+SHR S CPU%", "top -b -d 1 -n 5"),
     Tool("df", r"^Filesystem\s+\S+\s+Used\s+Avail\S*\s+(?:Use%|Capacity)", "iostat -x 1 10"),
     Tool("lsblk", r"^NAME\s+(?:FSTYPE.*|MAJ:MIN\s+RM\s+SIZE\s+RO\s+TYPE\s+MOUNTPOINTS?)", "iostat -x 1 10"),
 )  # fmt: skip

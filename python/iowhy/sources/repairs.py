@@ -28,6 +28,7 @@ TITLES = 6
 MARKED = 2000
 
 _NUMBER = re.compile(r"[-+]?\d+(?:[.,]\d+)*[%KMGTkBi]{0,3}")
+_DECIMAL = re.compile(r"\d+\.\d+")
 _BARS = re.compile(r"[|│┃║]")
 _RULE = re.compile(r"[\s|:+=─━┄┌┐└┘├┤┬┴┼╔╗╚╝╠╣╦╩╬═│┃║-]*")
 _MARKS = [
@@ -54,10 +55,12 @@ def is_row(line: str) -> bool:
 
 
 def is_debris(line: str) -> bool:
-    """Whether a line that was not understood may be a part of a row: at least half of its words have digits, two or the last one, and are no times."""
-    words = line.split()
+    """Whether a line that was not understood may be a part of a row: at least half of its words have digits, two, the last one or a decimal number first, and are no times."""
+    words = [word for word in line.split() if any(map(str.isalnum, word))]
     found = sum(any(map(str.isdigit, word)) and not set(word) & {":", "/"} for word in words)
-    return found > 0 and 2 * found >= len(words) and (found > 1 or any(map(str.isdigit, words[-1])))
+    if not found or 2 * found < len(words):
+        return False
+    return found > 1 or any(map(str.isdigit, words[-1])) or _DECIMAL.fullmatch(words[0]) is not None
 
 
 def _stretches(lines: Sequence[str], key: Callable[[str], str | None]) -> Iterator[tuple[int, int]]:

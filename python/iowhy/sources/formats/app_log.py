@@ -61,7 +61,7 @@ KINDS = (
     _kind("YugabyteDB", "a sync of the WAL", r"Time spent Fsync log took a long time: real (?P<s>[\d.]+)s"),
     _kind("Ceph", "an operation of an OSD", r"slow operation observed for \S+ latency = (?P<s>[\d.]+)s?"),
     _kind("Ceph", "an operation of an OSD", r"slow request (?P<s>[\d.]+) seconds old"),
-    _kind("systemd-oomd", "memory pressure above its limit", r"[Mm]emory pressure .*?is (?P<percent>[\d.]+)% > [\d.]+%"),
+    _kind("systemd-oomd", "memory pressure above its limit", r"[Mm]emory pressure .*?(?:is|being) (?P<percent>[\d.]+)% > [\d.]+%"),
 )  # fmt: skip
 #: A word of each kind: all patterns would be looked for at each letter of each line.
 HINT = (

@@ -15,19 +15,25 @@ BEGINS = r"osd\s"
 _LINES = (
     re.compile(r"(?P<slow_operations>\d+) slow (?:ops|requests), oldest (?:one )?blocked for >? ?(?P<oldest_blocked_s>[\d.]+) sec"),
     re.compile(r"(?P<slow_operations>\d+) slow requests are blocked > (?P<oldest_blocked_s>[\d.]+) sec"),
+    re.compile(r"(?P<slow_osds>\d+) OSD\(s\) experiencing slow operations"),
     re.compile(r"^\s*osd: (?P<osds>\d+) osds: (?P<osds_up>\d+) up.*?(?P<osds_in>\d+) in"),
     re.compile(r"^\s*recovery: (?P<recovery_size>[\d.]+ [KMGT]?i?B)/s"),
     re.compile(r"^\s*client: +(?:(?P<client_read_size>[\d.]+ [KMGT]?i?B)/s rd, )?(?:(?P<client_write_size>[\d.]+ [KMGT]?i?B)/s wr)?"),
     re.compile(r"\((?P<degraded_percent>[\d.]+)%\)"),
     re.compile(r"^\s*(?P<subject>\d+)\s+(?P<commit_ms>\d+)\s+(?P<apply_ms>\d+)\s*$"),
 )  # fmt: skip
+#: Of a log with many lines.
+_WORST = ("slow_operations", "oldest_blocked_ns", "slow_osds")
 _PASSED = re.compile(r"^\s*(?:[\w ]+:|\d+ |osd |\[|HEALTH|usage|pgs)|^\s+\S")
 
 
 def read(block: Block) -> Parsed:
     """Into measurements of the cluster; of `osd perf` of each OSD."""
     parsed = _lines.read(block, TOOL, _LINES, _PASSED)
-    for row in _lines.measured(parsed):
+    rows = _lines.measured(parsed)
+    worst = {metric: max((row for row in rows if row["metric"] == metric), key=lambda row: float(str(row["value"])), default=None) for metric in _WORST}  # fmt: skip
+    rows[:] = [row for row in rows if worst.get(str(row["metric"]), row) is row]
+    for row in rows:
         if row["metric"] in ("commit_ns", "apply_ns"):
             row["subject"] = f"osd.{row['subject']}"
     return parsed

@@ -81,6 +81,8 @@ class _Reader:
         return self._rows[-1][1]
 
     def _titles(self, text: str) -> bool:
+        if text.startswith("###"):
+            return False  # of a record, damaged
         words = text.lstrip("#").split()
         if words and not words[0].startswith("<"):
             self._columns = words
@@ -94,11 +96,9 @@ class _Reader:
         rest = text if timed is None else timed[1]
         columns = [name for name in self._columns if name not in {"Time", "Date"}]
         cells = rest.split()
-        if not columns or len(cells) < len(columns):
+        if not columns or len(cells) < len(columns) or any(size(cell) is None for cell in cells):
             return False
         row = dict(zip(columns, cells, strict=False))
-        if size(cells[0]) is None:
-            return False
         now = self._new(None if timed is None else timed[0])
         _machine(now, row)
         busy, system = _get(row, "cpu"), _get(row, "sys")
@@ -124,13 +124,15 @@ class _Reader:
             now.disks[cells[0]] = {name: v for name, v in values.items() if v is not None}
             _waits(now.disks[cells[0]])
         elif "CPU" in self._section:
-            row = dict(zip(self._columns, cells, strict=False))
+            if not self._is_whole(cells):
+                return False
+            row = dict(zip(self._columns, cells, strict=True))
             shares = {
                 _STATES[k]: v for k in row if k in _STATES and (v := _get(row, k)) is not None
             }
             label = row.get("Cpu", row.get("CPU", "all"))
             if "idle" not in shares:
-                return "Idle" not in self._columns and len(cells) >= 2
+                return False
             if self._section == "CPU SUMMARY":
                 now.cpus[-1] = shares
                 if (cpus := _get(row, "CPUs")) is not None:
@@ -138,8 +140,16 @@ class _Reader:
             elif label.isdigit():
                 now.cpus[int(label[:6])] = shares
         elif self._section == "DISK SUMMARY":
-            _machine(now, dict(zip(self._columns, cells, strict=False)))
+            if not self._is_whole(cells):
+                return False
+            _machine(now, dict(zip(self._columns, cells, strict=True)))
+        else:
+            return any(size(cell) is not None for cell in cells[:2])
         return True
+
+    def _is_whole(self, cells: Sequence[str]) -> bool:
+        """Whether there is an amount under each title."""
+        return len(cells) == len(self._columns) and all(size(cell) is not None for cell in cells)
 
     def emit(self, block: Block) -> None:
         """All instants, each with the interval before it."""

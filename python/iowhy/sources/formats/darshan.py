@@ -63,8 +63,8 @@ _COUNTED_TWICE = {"DFS": frozenset({"NB_READS", "NB_WRITES"})}
 #: Modules that are read → what their counters begin with.
 MODULES = {"POSIX": "POSIX", "MPI-IO": "MPIIO", "STDIO": "STDIO", "DFS": "DFS", "H5F": "H5F", "H5D": "H5D",
            "PNETCDF_FILE": "PNETCDF_FILE", "PNETCDF_VAR": "PNETCDF_VAR"}  # fmt: skip
-#: What need not be read: each call once more, or no I/O.
-_OF_NO_USE = frozenset({"DXT_POSIX", "DXT_MPIIO", "HEATMAP", "LUSTRE", "BG/Q", "APMPI", "APXC"})
+#: What need not be read: calls once more by time, or no I/O. DXT's segments (each call) are named as not read.
+_OF_NO_USE = frozenset({"HEATMAP", "LUSTRE", "BG/Q", "APMPI", "APXC"})
 
 
 def sniff_head(head: bytes) -> float | None:

@@ -14,6 +14,7 @@ from msgspec import Struct, field
 
 from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.formats import _states
+from iowhy.units import plural
 
 NAME = "dmesg"
 TOOL = "dmesg"
@@ -34,6 +35,7 @@ _EVENTS = (
     ("io_errors", re.compile(r"Buffer I/O error on (?:dev(?:ice)? )?(\S+?),")),
     ("link_resets", re.compile(r"(ata\d+)(?:\.\d+)?: (?:hard|soft) resetting link")),
     ("command_failures", re.compile(r"(ata\d+)(?:\.\d+)?: failed command")),
+    ("media_errors", re.compile(r"(ata\d+)(?:\.\d+)?: error: \{.*\bUNC\b")),
     ("command_timeouts", re.compile(r"nvme (nvme\d+): I/O (?:tag )?\d+.*timeout")),
     (
         "command_timeouts",
@@ -75,13 +77,14 @@ HINT = (
     r"|rejecting I/O to offline|Device offlined|SysRq : Show Blocked State|sysrq: Show Blocked State|^\[ *\d+\.\d{6}\] \S|kernel: \[ *\d+\.\d{6}\]"
 )
 _WORDS = {
-    "io_errors": "I/O errors",
-    "link_resets": "link resets",
-    "command_failures": "failed commands",
-    "command_timeouts": "commands that timed out",
-    "filesystem_errors": "messages of the filesystem's errors",
-    "server_timeouts": "times that the server did not respond",
-    "gone": "messages that the device is down or gone",
+    "io_errors": "I/O error",
+    "link_resets": "link reset",
+    "command_failures": "failed command",
+    "media_errors": "medium error",
+    "command_timeouts": "command timeout",
+    "filesystem_errors": "filesystem error",
+    "server_timeouts": "server timeout",
+    "gone": "removal",
 }
 
 
@@ -150,7 +153,7 @@ def read(block: Block) -> Parsed:
             parsed.reject(at, line)
     for (name, device), count in sorted(log.events.items()):
         parsed.measure(device, name, float(count))
-        parsed.note(f"the kernel's log has {count:,} {_WORDS[name]} of {device}")
+        parsed.note(f"the kernel's log has {plural(count, _WORDS[name])} of {device}")
     # A task that goes on hanging is listed again and again.
     latest = {tid: _states.Sleeper(tid, comm, _waits_in(frames)) for comm, tid, frames in log.tasks}
     for tid, seconds in log.hung.items():

@@ -33,13 +33,18 @@ _LINES = (
     (re.compile(r"(\d+) log i/o's done, ([\d.]+) log i/o's/second"), ("log_ios", "log_ios_per_s")),
     (re.compile(r"Modified db pages\s+(\d+)"), ("modified_pages",)),
     (re.compile(r"Pending reads\s+(\d+)"), ("pending_reads",)),
-    (re.compile(r"Pending writes: LRU (\d+), flush list (\d+), single page (\d+)"), ("pending_lru_writes", "pending_flush_list_writes", "pending_page_writes")),
+    (re.compile(r"Pending writes: LRU (\d+), flush list (\d+)(?:, single page (\d+))?"), ("pending_lru_writes", "pending_flush_list_writes", "pending_page_writes")),
     (re.compile(r"Buffer pool hit rate (\d+) / 1000,.*"), ("buffer_pool_hit_share",)),
     (re.compile(r"Log sequence number\s+(\d+)"), ("log_sequence_bytes",)),
     (re.compile(r"Last checkpoint at\s+(\d+)"), ("checkpoint_bytes",)),
 )  # fmt: skip
+#: A line that has one of these and is none of the above was cut, wrapped or damaged.
+_READ = re.compile(
+    r"\bOS (?:file|fsyncs)|avg bytes|fsyncs/s|\bPending (?:normal|flushes|reads|writes)|\bpending (?:log|chkp)|log i/o's(?: done|/second)"
+    r"|\bModified db|Buffer pool hit|Log sequence|Last checkpoint|Per second averages"
+)
 _AIO = re.compile(
-    r"Pending normal aio reads: ?(?:\d+ ?)?(?:\[([\d, ]*)\])? ?, aio writes: ?(?:\d+ ?)?(?:\[([\d, ]*)\])?.*"
+    r"Pending normal aio reads: ?(?:\d+ ?)?(?:\[([\d, ]*)\])? ?, aio writes: ?(?:\d+ ?)?(?:\[([\d, ]*)\])?(?!.*\[[^]]*$).*"
 )
 _FLUSHING = re.compile(
     r"(?:Main thread|.*Main thread ID=\S+).*state ?[:=] ?(flushing log|making checkpoint|flushing buffer pool pages).*"
@@ -50,10 +55,9 @@ def read(block: Block) -> Parsed:
     """Into measurements of "InnoDB"; transactions, locks and the like are passed over. The buffer pools' sum counts."""
     parsed = Parsed(TOOL, units="per second; counts; bytes")
     found: dict[str, float] = {}
-    for line in block.lines:
+    # Prose of transactions and locks may be anything: it belongs to the report up to its end.
+    for at, line in parsed.lines(block):
         text = line.strip()
-        # Prose of transactions and locks may be anything: it belongs to the report up to its end.
-        parsed.lines_understood += bool(text)
         if match := _SECONDS.match(text):
             found.setdefault("averaged_s", float(match[1]))
         elif match := _AIO.fullmatch(text):
@@ -64,8 +68,8 @@ def read(block: Block) -> Parsed:
                     )
         elif match := _FLUSHING.fullmatch(text):
             parsed.note(f"InnoDB's main thread is {match[1]}")
-        else:
-            _line(found, text)
+        elif not _line(found, text) and _READ.search(text):
+            parsed.reject(at, line)
     for metric, value in found.items():
         if metric not in {"log_sequence_bytes", "checkpoint_bytes"}:
             parsed.measure("InnoDB", metric, value / 1000 if metric.endswith("_share") else value)
@@ -73,16 +77,18 @@ def read(block: Block) -> Parsed:
     return parsed
 
 
-def _line(found: dict[str, float], text: str) -> None:
+def _line(found: dict[str, float], text: str) -> bool:
+    """Whether it is one that is read."""
     for pattern, metrics in _LINES:
         match = pattern.fullmatch(text)
         if match is None:
             continue
-        values = [number(cell) for cell in match.groups()]
+        values = [None if cell is None else number(cell) for cell in match.groups()]
         for metric, value in zip(metrics, values, strict=True):
             if value is not None:
                 found.setdefault(metric, value)
-        return
+        return True
+    return False
 
 
 def _say(parsed: Parsed, found: dict[str, float]) -> None:

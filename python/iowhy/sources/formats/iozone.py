@@ -39,7 +39,7 @@ def read(block: Block) -> Parsed:
     parsed = Parsed(TOOL, units="kB/s of 1024 bytes")
     columns: list[str] = []
     above = ""
-    seen: set[str] = set()
+    rows: list[tuple[int, str, list[str]]] = []
     size = ""
     contributors = False
     for at, line in enumerate(block.lines, block.first_line):
@@ -56,7 +56,7 @@ def read(block: Block) -> Parsed:
         elif set(words) <= _SECOND:
             above = line
         elif columns and all(word.isdigit() for word in words) and len(words) > 2:
-            _row(parsed, columns, words, seen)
+            rows.append((at, line, words))
         elif match := _THROUGHPUT.fullmatch(line):
             if match["who"] == "Children see":
                 # "initial writers" of 1,920 files → "initial writer 1920 x 16384", size in kB.
@@ -72,6 +72,7 @@ def read(block: Block) -> Parsed:
         elif not (_PROSE.fullmatch(line) or contributors or _fact(text)):
             parsed.lines_understood -= 1
             parsed.reject(at, line)
+    _rows(parsed, columns, rows)
     return parsed
 
 
@@ -94,6 +95,20 @@ def _columns(above: str, line: str) -> list[str]:
             f"{word} {name}" for word, name in zip(words, names[first:end], strict=True)
         ]
     return names
+
+
+def _rows(
+    parsed: Parsed, columns: Sequence[str], rows: Sequence[tuple[int, str, list[str]]]
+) -> None:
+    """All have as many cells, for the tests that were chosen; one with fewer was cut."""
+    seen: set[str] = set()
+    longest = max((len(words) for _, _, words in rows), default=0)
+    for at, line, words in rows:
+        if len(words) == longest <= len(columns):
+            _row(parsed, columns, words, seen)
+        else:
+            parsed.lines_understood -= 1
+            parsed.reject(at, line)
 
 
 def _row(parsed: Parsed, columns: Sequence[str], words: Sequence[str], seen: set[str]) -> None:

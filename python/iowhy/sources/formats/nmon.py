@@ -73,11 +73,28 @@ def read(block: Block) -> Parsed:
         elif section == "ZZZZ":
             _stamp(file, cells)
         elif cells and _SNAPSHOT.fullmatch(cells[0]):
-            file.rows.setdefault(cells[0], []).append((section, cells[1:]))
-        elif cells and not section.startswith("BBB"):
-            file.titles.setdefault(section, cells[1:])
+            if _is_whole(cells[1:], file.titles.get(section)) and (
+                len(cells) > 4 or not section.startswith("CPU")
+            ):
+                file.rows.setdefault(cells[0], []).append((section, cells[1:]))
+            else:
+                parsed.reject(at, line)
+        elif (
+            cells
+            and not section.startswith("BBB")
+            and file.titles.setdefault(section, cells[1:]) != cells[1:]
+        ):
+            parsed.reject(at, line)
     _emit(parsed, file)
     return parsed
+
+
+def _is_whole(cells: Sequence[str], titles: Sequence[str] | None) -> bool:
+    """Whether a row has a number or nothing under each title; only without titles (yet) may it have any number of cells."""
+    if titles is not None and len(",".join(cells).rstrip(",").split(",")) > len(titles):
+        return False
+    whole = titles is None or len(cells) >= len(",".join(titles).rstrip(",").split(","))
+    return whole and all(not cell.strip() or number(cell) is not None for cell in cells)
 
 
 def _about(parsed: Parsed, file: _File, cells: Sequence[str]) -> None:

@@ -26,6 +26,7 @@ _TIMES = {
     "extend_time": "extends",
     "fsync_time": "fsyncs",
 }
+_NUMBERS = (*_COUNTS, *_TIMES)
 _RULE = re.compile(r"[-+|: ]+")
 
 
@@ -48,13 +49,24 @@ def read(block: Block) -> Parsed:
             continue
         cells = _cells(text) if "|" in text else []
         if "backend_type" in cells and "context" in cells:
-            columns = cells
+            columns = cells if all(cells) else []  # one without a name at the end was wrapped
+            if not columns:
+                parsed.reject(at, line)
         elif cells and not columns and len(cells) == 2:
             if cells[0] == "backend_type" or not rows:
                 rows.append({})
-            rows[-1][cells[0]] = cells[1]
+            if cells[0] in _NUMBERS and cells[1] and number(cells[1]) is None:
+                parsed.reject(at, line)
+            else:
+                rows[-1][cells[0]] = cells[1]
         elif columns and len(cells) == len(columns):
-            rows.append(dict(zip(columns, cells, strict=True)))
+            row = dict(zip(columns, cells, strict=True))
+            if row["backend_type"] and all(
+                row.get(n, "") == "" or number(row[n]) is not None for n in _NUMBERS
+            ):
+                rows.append(row)
+            else:
+                parsed.reject(at, line)
         elif not re.match(r"\(\d+ rows?\)|-\[ RECORD \d+ \]", text):
             parsed.reject(at, line)
     timed = any((number(row.get(name, "")) or 0) > 0 for row in rows for name in _TIMES)

@@ -18,13 +18,18 @@ from iowhy.sources.numbers import number
 
 NAME = "proc-pressure"
 TOOL = "cat /proc/pressure"
-HINT = r"^(?:\S*:(?:\d+:)?\s?)?some avg10=[\d.]+ |^==> \S*(?:/proc/pressure/|\.pressure)"
+HINT = r"\b(?:some|full) avg10=[\d.]+ |^==> \S*(?:/proc/pressure/|\.pressure)"
 
 US = 1_000
 _ROW = re.compile(
     r"(?:(?P<path>\S*?):(?:\d+:)?\s?)?(?P<kind>some|full) avg10=(?P<ten>[\d.]{1,9}) avg60=(?P<sixty>[\d.]{1,9}) "
     r"avg300=(?P<long>[\d.]{1,9}) total=(?P<total>\d{1,18})"
 )
+#: In a log, more than one in a line, and the total may be missing.
+_LOGGED = re.compile(
+    r"(?P<kind>some|full) avg10=(?P<ten>[\d.]{1,9}) avg60=(?P<sixty>[\d.]{1,9}) avg300=(?P<long>[\d.]{1,9})(?: total=\d{1,18})?"
+)
+_WORD = re.compile(r"(?<![a-z])(cpu|io|memory|mem|irq)(?![a-z])", re.IGNORECASE)
 _RESOURCE = re.compile(r"/proc/pressure/(cpu|io|memory|irq)\b|\b(cpu|io|memory|irq)\.pressure\b")
 _TITLE = re.compile(r"\W*(cpu|io|memory|mem|irq)\b(?:[. ]?pressure)?\W*", re.IGNORECASE)
 _BRACES = re.compile(r"/proc/pressure/\{([a-z,]+)\}")
@@ -44,7 +49,8 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
     if lines[at].startswith("==>"):
         below = lines[at + 1] if at + 1 < len(lines) else ""
         return Claim(0.9, again=True) if re.match("(?:some|full) avg10=", below) else None
-    return Claim(0.9, again=True)
+    whole = _ROW.fullmatch(lines[at].strip())
+    return Claim(0.9, again=True) if whole or _LOGGED.search(lines[at]) else None
 
 
 def read(block: Block) -> Parsed:
@@ -66,6 +72,8 @@ def read(block: Block) -> Parsed:
             continue
         latest[one.scope, one.resource] = one
         for kind, match in one.rows.items():
+            if match.re is _LOGGED:  # how long it is since the line before is not known
+                continue
             key = (one.scope, one.resource, kind)
             copies[key] = copies.get(key, -1) + 1
             parsed.snapshots.append(
@@ -95,11 +103,11 @@ def _files(block: Block, parsed: Parsed) -> list[_File]:
             if named is not None:
                 title, fresh = named, True
             elif titled is not None:
-                name = titled[1].lower()
-                title, fresh = ("memory" if name == "mem" else name, "machine"), True
+                title, fresh = (_resource(titled[1]), "machine"), True
+            elif logged := list(_LOGGED.finditer(text)):
+                found += _logged(logged, text, at, line, title)
             else:
                 parsed.reject(at, line)
-                continue
             continue
         if match["path"] and (named := _named(match["path"])) is not None:
             fresh = fresh or named != title
@@ -110,6 +118,27 @@ def _files(block: Block, parsed: Parsed) -> list[_File]:
         found[-1].rows[match["kind"]] = match
         found[-1].lines.append((at, line))
     return found
+
+
+def _resource(word: str) -> str:
+    return "memory" if word.lower() == "mem" else word.lower()
+
+
+def _logged(
+    rows: Sequence[re.Match[str]], text: str, at: int, line: str, title: tuple[str | None, str]
+) -> list[_File]:
+    """Of one line of a log: each resource is named before its figures, or above."""
+    made: list[_File] = []
+    resource, end = title[0], 0
+    for match in rows:
+        named = _WORD.findall(text[end : match.start()])
+        if named or not made or match["kind"] in made[-1].rows:
+            resource = _resource(named[-1]) if named else resource
+            made.append(_File(resource, title[1]))
+        made[-1].rows[match["kind"]] = match
+        end = match.end()
+    made[0].lines.append((at, line))
+    return made
 
 
 def _named(text: str) -> tuple[str | None, str] | None:

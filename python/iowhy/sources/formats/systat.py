@@ -35,6 +35,9 @@ _SCREEN = re.compile(
     r"intrn|wire|act|inact|cache|free|buf|vn|laund)\w*)\b|^\s*[|=>+.XU-]|^\s*\d+\s+\d+\s+\d+\s|^(?:seeks|blks|msps)\b"
 )
 
+#: What is read of it: a line with one of these was damaged, if it is none of the known ones.
+_READ = re.compile(r"%(?:Sys|Intr?|User|Nice|Idl)|^\s*Dis[ck]s")
+
 
 def read(block: Block) -> Parsed:
     """Into cpu_samples and vm_samples; disks into measurements."""
@@ -57,19 +60,26 @@ def read(block: Block) -> Parsed:
             _new(screens, interval)
         elif _PROCESSES.match(line.strip()):
             titles = line
-        elif titles and re.match(r"[\s\d]+(?:\s|$)", line):
+        elif titles and re.match(r"[\s\d]+(?:\s|$)", line[:_LEFT]):
             if now is None or "runq-sz" in now.machine:
                 now = _new(screens, interval)  # of a screen whose first line is cut off
             _processes(now, titles, line)
             titles = ""
         elif found := re.match(r"\s*Dis[ck]s((?: +[a-z]+\d+)+)", line[:_LEFT]):
             disks = found[1].split()
-        elif disks and now is not None and (row := _ROW.match(line[:_LEFT].strip())) is not None:
+        elif (
+            disks
+            and now is not None
+            and (row := _ROW.match(line[:_LEFT].strip())) is not None
+            and len(row[2].split()) >= len(disks)
+        ):
             _disks(now, disks, row[1], row[2].split())
         elif (
             (disks and re.match(r"\s*(?:KB/t|tps|MB/s|%busy)\s", line))
             or (now is None and not line.startswith("Proc:"))
-            or not (_SCREEN.search(line) or titles)
+            or titles
+            or _READ.search(line[:_LEFT])
+            or not _SCREEN.search(line)
         ):
             parsed.reject(at, line)
     _emit(parsed, screens)

@@ -17,7 +17,10 @@ _TOOLS: tuple[tuple[str, str, str, float | None], ...] = (
     ("esxtop", "device_mean_ns", "a command to {} takes {} on the device", 20e6),
     ("esxtop", "hypervisor_mean_ns", "a command to {} waits {} in the hypervisor", 2e6),
     ("ceph -s", "oldest_blocked_ns", "{} shows slow operations, the oldest one blocked for {}", 0.0),
+    ("ceph -s", "slow_osds", "{} shows {} OSDs with slow operations", 0.0),
     ("ceph -s", "commit_ns", "{} takes {} for a commit", 100e6),
+    ("hot_threads", "cpu_share", "the thread {} computes in {} of the time", None),
+    ("htop", "busy_share", "the {} are {} busy", None),
     ("hdparm", "read_in_order_bytes_per_s", "{} is read in order at {}", None),
     ("mongostat", "cache_dirty_share", "the cache of {} is {} dirty", 0.2),
     ("zpool status", "degraded", "pool {} is degraded", 0.0),
@@ -87,6 +90,10 @@ def _plan(facts: Facts) -> Iterator[Statement]:
         of = "" if reading is None else f", which takes {percent(share)} of its {duration(took)}"
         said = f"the query reads {size(read)} from outside of PostgreSQL's buffers{of}"
         yield Statement(0.7 if share >= 0.5 else 0.3, link(said, read, "bytes", "measurements"))
+    elif took and (reading := plan.get("reading_ns")):
+        share = min(1.0, reading / took)
+        said = f"reading takes {percent(share)} of the query's {duration(took)}"
+        yield Statement(0.7 if share >= 0.5 else 0.3, link(said, share, "share", "measurements"))
 
 
 def _tools(facts: Facts) -> Iterator[Statement]:
@@ -98,6 +105,8 @@ def _tools(facts: Facts) -> Iterator[Statement]:
         unit, write = _UNITS.get(metric.rpartition("_")[2], ("count", "{:,.0f}".format))
         said = words.format(worst, write(found[worst]))
         grave = 0.2 if wrong is None or found[worst] < wrong else 0.8
+        # Of two times of one command the longer one is said first.
+        grave += min(found[worst], 1e11) / 1e13 if unit == "ns" else 0.0
         yield Statement(grave, link(said, found[worst], unit, "measurements"))
 
 

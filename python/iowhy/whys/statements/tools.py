@@ -164,23 +164,24 @@ def _etcd(facts: Facts) -> Iterator[Statement]:
 def _disks(facts: Facts) -> Iterator[Statement]:
     for metric, words in (
         ("missing_members", "lacks {} of its members"),
-        ("pending_sectors", "has {} sectors that it cannot read"),
-        ("media_errors", "has {} errors of its medium"),
-        ("io_errors", "has {} I/O errors in the kernel's log"),
-        ("command_timeouts", "has {} timed out commands in the kernel's log"),
-        ("link_resets", "has {} link resets in the kernel's log"),
-        ("filesystem_errors", "has {} filesystem errors in the kernel's log"),
-        ("server_timeouts", "did not respond {} times, by the kernel's log"),
+        ("pending_sectors", "has {} sector{s} that it cannot read"),
+        ("media_errors", "has {} error{s} of its medium"),
+        ("io_errors", "has {} I/O error{s} in the kernel's log"),
+        ("command_timeouts", "has {} timed out command{s} in the kernel's log"),
+        ("command_failures", "has {} failed command{s} in the kernel's log"),
+        ("link_resets", "has {} link reset{s} in the kernel's log"),
+        ("filesystem_errors", "has {} filesystem error{s} in the kernel's log"),
+        ("server_timeouts", "did not respond {} time{s}, by the kernel's log"),
     ):
         for name, value in facts.measured.metric(metric).items():
             if value > 0:
-                said = f"{name} {words.format(f'{value:,.0f}')}"
+                said = f"{name} {words.format(f'{value:,.0f}', s='' if value == 1 else 's')}"
                 yield Statement(0.9, link(said, value, "times", "measurements"))
 
 
 def _pressure(facts: Facts) -> Iterator[Statement]:
-    found = facts.measured.metric("some_stalled_10s_share") | facts.measured.metric(
-        "full_stalled_10s_share"
+    found = facts.measured.metric("full_stalled_10s_share") | facts.measured.metric(
+        "some_stalled_10s_share"
     )
     worst = max(found, key=found.__getitem__, default=None)
     if worst is not None and found[worst] > 0:

@@ -116,7 +116,9 @@ def _read_path(
             raise Problem(
                 "standard input is empty: `iowhy diagnose FILE`, or `iostat -x 1 10 | iowhy diagnose -`"
             )
-        raise Problem(f"{shown}: is empty; put the output of a tool in it (iostat, vmstat, strace …)")
+        raise Problem(
+            f"{shown}: is empty; put the output of a tool in it (iostat, vmstat, strace …)"
+        )
     if head.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ")):
         raise Problem(f"{shown}: is compressed; decompress it first (zcat FILE | iowhy diagnose -)")
     form = only or _streaming(head, length)

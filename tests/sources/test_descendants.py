@@ -9,7 +9,7 @@ from iowhy.sources.descendants import name_of, with_descendants
 
 def made(proc: Path, pid: int, parent: int, name: str = "worker") -> None:
     (proc / str(pid)).mkdir()
-    (proc / str(pid) / "stat").write_text(f"{pid} ({name}) S {parent}" + " 1" * 48)
+    (proc / str(pid) / "status").write_text(f"Name:\t{name}\nPPid:\t{parent}\nTracerPid:\t1\n")
     (proc / str(pid) / "comm").write_text(f"{name}\n")
 
 

@@ -107,6 +107,9 @@ def stands(facts: Facts, findings: tuple[Finding, ...]) -> bool:
     budget = facts.budget
     if budget.basis == "machine" and not (_waiting_would_show(facts) and _devices_rest(facts)):
         return False
+    if facts.run.pasted and budget.elapsed(classes.KERNEL) >= thresholds.LEADS:
+        # What the kernel computes there may be the filesystem's work.
+        return False
     if facts.run.skipped or _cut(facts) or any(one.grave >= WRONG for one in statements(facts)):
         return False
     if (

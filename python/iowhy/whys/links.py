@@ -283,6 +283,10 @@ def cpus_wanted(facts: Facts) -> Link | None:
     )
 
 
+#: Busy all of the time, but for what the rounding of a percentage hides.
+STUCK = 0.99
+
+
 class Loaded(Struct, frozen=True):
     """The most loaded device by its counters, whichever tool printed them; `shown` is the link of it."""
 
@@ -291,6 +295,13 @@ class Loaded(Struct, frozen=True):
     depth: float | None
     completed_per_s: float | None
     shown: Link | None
+
+    @property
+    def stuck(self) -> bool:
+        """Requests in flight all the time, none of them completed."""
+        return (
+            self.completed_per_s == 0 and (self.depth or 0) > 0 and (self.busy_share or 0) >= STUCK
+        )
 
 
 def most_loaded(facts: Facts) -> Loaded | None:

@@ -27,8 +27,6 @@ REQUESTS_MIN = 16
 ERRORS = 0.001
 # The part of a request's time beyond what any disk takes; from it on, all of the waiting is for the device.
 LATE = 0.3
-# Busy all of the time, but for what the rounding of a percentage hides.
-STUCK = 0.99
 # A device that works less than this is not what is waited for.
 WORKS = 0.3
 # Without the machine's CPU time: a device that is used less may just have been woken.
@@ -164,13 +162,9 @@ def _scattered(jump_share: float | None) -> bool:
 def _stuck(facts: Facts) -> Candidate | None:
     """Requests in flight all the time, none of them completed."""
     found = links.most_loaded(facts)
-    if found is None or found.completed_per_s is None or found.completed_per_s > 0:
+    if found is None or not found.stuck:
         return None
-    if found.depth is None or found.depth <= 0:
-        return None
-    if found.busy_share is None or found.busy_share < STUCK:
-        return None
-    name, depth, busy = found.name, found.depth, found.busy_share
+    name, depth, busy = found.name, found.depth or 0.0, found.busy_share
     return Candidate(
         claims=(
             Claim(classes.STORAGE),
@@ -352,7 +346,7 @@ CAUSE = Cause(
             "one in a thousand, retried for seconds, already takes most of the time",
         ),
         Threshold(
-            "busy without completing a request, at least", STUCK, "share",
+            "busy without completing a request, at least", links.STUCK, "share",
             "all of the time, but for what the rounding of a percentage hides",
         ),
     ),

@@ -13,7 +13,6 @@ from iowhy.whys.stated_fact import Statement
 
 #: As in the causes device-saturated and device-slow.
 BUSY = 0.9
-STUCK = 0.99
 SLOW_NS = 20e6
 #: Below it no device is what is waited for.
 RESTS = 0.3
@@ -80,7 +79,7 @@ def state(facts: Facts) -> Iterator[Statement]:
         own = [one for one in timed if one.name == device.name and one.mean_ns > 0]
         busy = device.busy_share
         slow = [one for one in own if one.mean_ns >= SLOW_NS and one.per_s >= FEWEST_PER_S]
-        if loaded is not None and loaded.name == device.name and _stuck(loaded):
+        if loaded is not None and loaded.name == device.name and loaded.stuck:
             said = "{device} is stuck: {depth:count request} in flight, and none completes"
             found = worded(
                 "disk-is-stuck", said, device=device.name, depth=round(loaded.depth or 0)
@@ -123,15 +122,6 @@ def state(facts: Facts) -> Iterator[Statement]:
             )
     yield from _rest(facts)
     yield from _printed(facts)
-
-
-def _stuck(device: links.Loaded) -> bool:
-    """Requests in flight all the time, none of them completed."""
-    return (
-        device.completed_per_s == 0
-        and (device.depth or 0) > 0
-        and (device.busy_share or 0) >= STUCK
-    )
 
 
 def _rest(facts: Facts) -> Iterator[Statement]:

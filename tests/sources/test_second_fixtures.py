@@ -121,7 +121,7 @@ def test_offcputime() -> None:
 
 
 FRAMES = st.lists(
-    st.from_regex(r"[a-z_]{3,12}(\.isra\.\d)?", fullmatch=True), min_size=1, max_size=5
+    st.from_regex(r"[a-z_]{3,12}(\.isra\.[0-9])?", fullmatch=True), min_size=1, max_size=5
 )
 COMMS = st.sampled_from(["dd", "java", "jbd2/sda1-8", "Web Content"])
 

@@ -53,10 +53,8 @@ def test_names_are_waited_for_at_the_process_that_serves_them(
     assert found.cause == "fuse-daemon"
     assert found.share > 0.5
     # A path is no file that is open: which filesystem it means is known where there is only one.
-    if filesystems == 1:
-        assert f"process {server}" in found.summary and str(mount) in found.summary
-    else:
-        assert "a filesystem of FUSE" in found.summary
+    named = filesystems == 1
+    assert (f"process {server}" in found.summary and str(mount) in found.summary) == named
 
 
 #: How often each call on attributes is made.

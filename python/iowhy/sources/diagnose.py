@@ -4,8 +4,6 @@ Each file is taken apart or streamed (`reading`), its parts are laid on one time
 aggregated into the counters that the schema has (`aggregate`), and the pieces of each table are merged (`merge`).
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path

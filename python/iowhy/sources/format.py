@@ -37,8 +37,6 @@ A reader never raises on bad text: what it does not understand goes to `Parsed.r
 line number. It may raise `iowhy.errors.Problem` when the whole input cannot be used.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence

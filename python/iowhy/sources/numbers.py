@@ -1,7 +1,5 @@
 """Numbers as tools print them: decimal commas, unit letters, stars for overflow."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 

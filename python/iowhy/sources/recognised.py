@@ -3,8 +3,6 @@
 One entry each. A tool that gets a module in `formats` leaves this list.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import Protocol

@@ -1,7 +1,5 @@
 """Which of bcc's tools prints a histogram: by its first line, else by the command typed before it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """What disks say of their own health (SMART), under the same names whatever tool prints it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

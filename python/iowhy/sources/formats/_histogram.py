@@ -3,8 +3,6 @@
 A bucket `4 -> 7` holds 4 to 7 whole units, so it ends where 8 begins.
 """
 
-from __future__ import annotations
-
 import re
 
 from iowhy.sources.format import Block, Parsed

@@ -4,8 +4,6 @@ Column names over the versions: iostat(1) of sysstat 9 to 12. kB is 1024 bytes, 
 are milliseconds; `await` of the old layout covers reads and writes together.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """JSON in the middle of a text: with warnings before it, prose behind it, keys given twice."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Lines of text whose numbers are facts: each is a pattern whose groups name what they measure, with the unit."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 

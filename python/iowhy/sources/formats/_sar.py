@@ -5,8 +5,6 @@ Manual: sar(1). kB are 1024 bytes, pages are 4 KiB where they count; `bread/s` a
 `iostat -x` they are disk_samples.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from iowhy.sources.format import Parsed

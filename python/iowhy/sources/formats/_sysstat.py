@@ -4,8 +4,6 @@ sysstat prints kB as 1024 bytes and counts a sector as 512 (its manual pages). T
 follows the locale; dates follow it too, unless S_TIME_FORMAT=ISO.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

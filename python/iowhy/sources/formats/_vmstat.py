@@ -1,7 +1,5 @@
 """What the vmstat of BSD and of AIX have in common: a first line since boot, then one line an interval."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from iowhy.sources.clock import interval_of

@@ -4,8 +4,6 @@ Manual: iostat command, AIX Commands Reference. Kb_read and Kb_wrtn are KiB of t
 directions. The first report is since boot.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -4,8 +4,6 @@ Manual: vmstat command, AIX Commands Reference. -I adds p, fi and fo (file pages
 partition adds pc and ec.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

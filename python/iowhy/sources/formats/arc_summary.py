@@ -4,8 +4,6 @@ Layouts: arc_summary of 0.6 ("ARC Size:", tabs), of 0.8 and later ("ARC size (cu
 of powers of 1000 (k, m, b); sizes are in KiB, MiB, GiB.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -4,8 +4,6 @@ Manual: arcstat(1). read and miss are per second, dmis of demand (somebody waits
 time since boot. Letters are powers of 1000 for counts and of 1024 for sizes.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

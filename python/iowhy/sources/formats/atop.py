@@ -5,8 +5,6 @@ Manual: atop(1). CPU percentages are of one CPU and add up over all; of disks `b
 in /s. The first screen is since boot.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 

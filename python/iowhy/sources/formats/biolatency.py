@@ -1,7 +1,5 @@
 """bcc's (and libbpf-tools') `biolatency`: latency of block requests, also -m, -D (per disk), -F (flags), -Q."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -4,8 +4,6 @@ Columns: biosnoop(8). TIME(s), COMM, PID, DISK, T (R or W, or flags), SECTOR, BY
 QUE(ms), with -P PATTERN. The time is that of the completion, from the first one on.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

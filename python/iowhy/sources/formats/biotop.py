@@ -4,8 +4,6 @@ Columns: biotop(8): PID, COMM, D (R or W), MAJ, MIN, DISK, I/O, Kbytes, AVGms, o
 says otherwise.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

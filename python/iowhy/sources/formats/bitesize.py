@@ -1,7 +1,5 @@
 """bcc's `bitesize`: sizes of block requests per process. Its unit is 1024 bytes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

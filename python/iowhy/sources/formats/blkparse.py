@@ -4,8 +4,6 @@ Layout: blkparse(1), default format "%D %2c %8s %5T.%9t %5p %2a %3d ": device, C
 action, operation, then sector + sectors and the process name, or [error] of a completion.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@ Layout: struct blk_io_trace, include/uapi/linux/blktrace_api.h: magic 0x65617407
 sequence, time (ns), sector, bytes, action, pid, device, cpu, error, length of the payload that follows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Layout: bpftrace(8). `[4K, 8K)` are 4096 to 8191; what a map's numbers mean only
 usecs, msecs, nsecs or latency is taken for a time, one with size or bytes for bytes.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

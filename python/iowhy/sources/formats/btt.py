@@ -4,8 +4,6 @@ Manual: btt(1): Q queued, G request got, I inserted, M merged, D handed to the d
 D2C the device's part; shares of the table "Device Overhead" are of Q2C.
 """
 
-from __future__ import annotations
-
 import re
 
 from iowhy.sources.format import Block, Parsed

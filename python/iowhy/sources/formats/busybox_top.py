@@ -1,7 +1,5 @@
 """busybox's top: one line of memory, one of CPUs, and processes with their state."""
 
-from __future__ import annotations
-
 import re
 
 from iowhy.sources.format import Block, Parsed

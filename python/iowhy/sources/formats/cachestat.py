@@ -4,8 +4,6 @@ A miss is a page added to the cache that was not just dirtied, so pages read ahe
 estimated from mark_page_accessed (the tools' own documentation says so).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

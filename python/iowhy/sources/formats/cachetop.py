@@ -1,7 +1,5 @@
 """bcc's `cachetop` on a file or a pipe: page cache hits and misses per process and interval."""
 
-from __future__ import annotations
-
 import re
 
 from iowhy.sources.clock import interval_of

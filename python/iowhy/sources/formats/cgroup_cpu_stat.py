@@ -4,8 +4,6 @@ Documentation/admin-guide/cgroup-v2.rst (µs), scheduler/sched-bwc.rst (version 
 the group began; a period counts only while a thread of the group wants a CPU.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

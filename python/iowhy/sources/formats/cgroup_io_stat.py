@@ -4,8 +4,6 @@ Documentation/admin-guide/cgroup-v2.rst. Devices are MAJOR:MINOR; writes of the 
 charged, and requests to network filesystems not at all.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Sequence

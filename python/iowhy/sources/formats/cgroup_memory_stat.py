@@ -4,8 +4,6 @@ Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst: bytes. A refau
 again; version 1's limit of 2^63 less a page is none.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

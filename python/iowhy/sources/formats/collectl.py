@@ -4,8 +4,6 @@ Manual: collectl(1). cpu is busy without waiting; KBRead and KBWrit are KiB a se
 Nothing of it is since boot.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 

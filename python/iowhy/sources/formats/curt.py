@@ -3,8 +3,6 @@
 Layout: the curt command in IBM's AIX documentation (System Calls Summary, System Summary). Times are ms.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

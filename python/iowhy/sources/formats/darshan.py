@@ -5,8 +5,6 @@ independent, collective, split and non-blocking operations apart; here they are 
 too, one written through HDF5 or PnetCDF in all three: their bytes are never added (`_darshan_job`).
 """
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

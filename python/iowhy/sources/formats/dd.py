@@ -4,8 +4,6 @@ GNU: "1073741824 bytes (1.1 GB, 1.0 GiB) copied, 2.5 s, 430 MB/s"; BSD and macOS
 2.5 secs (429496729 bytes/sec)". The seconds include what dd itself waits for, a sync only with conv=fsync.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -4,8 +4,6 @@ Sources of the texts: kernel/hung_task.c, block/blk-core.c, drivers/ata/libata-e
 fs/xfs/xfs_log.c. A hanging task is listed after 120 s (kernel.hung_task_timeout_secs), with its kernel stack.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

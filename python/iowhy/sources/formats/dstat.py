@@ -4,8 +4,6 @@ Manual: dstat(1). Rates are per second; bytes have letters of powers of 1024, in
 boot. "paging" are bytes of swap; "dsk/total" is what vmstat calls bi and bo.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Mapping, Sequence

@@ -3,8 +3,6 @@
 VMware's guide: DAVG is the device's part, KAVG the hypervisor's, GAVG their sum, QAVG the part of KAVG in queues; milliseconds.
 """
 
-from __future__ import annotations
-
 from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import number
 

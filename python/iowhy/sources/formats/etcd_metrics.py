@@ -4,8 +4,6 @@ Format: Prometheus' exposition formats; buckets are cumulative, up to and includ
 99th percentile of WAL fsyncs and 25 ms for commits as what a fit disk keeps. All counts are since the process began.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """bcc's `ext4dist`, `xfsdist`, `btrfsdist`, `nfsdist`, `zfsdist` and libbpf's `fsdist`: latency of a filesystem's operations, cache hits among them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed

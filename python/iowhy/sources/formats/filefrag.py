@@ -4,8 +4,6 @@ Layout: filefrag(8) of e2fsprogs. Numbers are in the block size that the line ab
 in hexadecimal. Without -v only the count is known.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -4,8 +4,6 @@ Layout: the filemon command in IBM's AIX documentation. Sizes of volumes are in 
 those of files in bytes; times are ms.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

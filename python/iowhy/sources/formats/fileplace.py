@@ -4,8 +4,6 @@ Layout: the fileplace command in IBM's AIX documentation. -v adds the two summar
 efficiency and the sequentiality.
 """
 
-from __future__ import annotations
-
 import re
 
 from iowhy.sources.format import Block, Parsed, as_word

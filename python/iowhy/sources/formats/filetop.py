@@ -4,8 +4,6 @@ Columns: filetop(8): TID (-p: PID), COMM, READS, WRITES, R_Kb, W_Kb, T (R regula
 the 20 largest unless -r says otherwise. What is read from the page cache is in it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

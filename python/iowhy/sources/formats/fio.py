@@ -4,8 +4,6 @@ fio's documentation, "JSON output": bw in KiB/s (bw_bytes since 3.0), latencies 
 (clat_ns, lat_ns) and in µs before (clat, lat); old versions print the same key twice.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed

@@ -4,8 +4,6 @@ fio's documentation, "Interpreting the output". Each block of latencies names it
 as KiB of version 3 are. With --group_reporting a block is of several jobs together.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

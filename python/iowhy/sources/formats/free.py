@@ -4,8 +4,6 @@ Manual: free(1). The unit is not printed: it is taken from the command line, a l
 numbers, or from what a page size of 4 KiB allows.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -3,8 +3,6 @@
 Manual: iostat(8) of FreeBSD. kr/s and kw/s are KiB; times are ms; the first report is since boot.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from iowhy.sources.clock import interval_of

@@ -1,7 +1,5 @@
 """FreeBSD `top`: the summary and the processes. Manual: top(1) of FreeBSD."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

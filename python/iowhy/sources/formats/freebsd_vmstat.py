@@ -5,8 +5,6 @@ Manual: vmstat(8) of FreeBSD. `avm` and `fre` are units of 1024 bytes (or have a
 is idle time. The first line is the average since boot.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed

@@ -4,8 +4,6 @@ Manual: fs_usage(1). A line ends with the time that it took, W where the thread 
 number when wide. The time in front is that of the end. B is in bytes, D a block of the device.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

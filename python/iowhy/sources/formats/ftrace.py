@@ -4,8 +4,6 @@ Layout: Documentation/trace/ftrace.rst, trace-cmd-report(1). The process id in b
 latency letters may be missing; trace-cmd pads the event's name and prints some events its own way.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """bcc's (and libbpf-tools') `funclatency`: how long calls of a function take, in the kernel or a program."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -3,8 +3,6 @@
 Manual: gstat(8). kBps are KiB a second; ms are means for an operation; dT is the length of the interval.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 

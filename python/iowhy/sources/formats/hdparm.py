@@ -1,7 +1,5 @@
 """hdparm -t and -T: how fast a disk is read in order, and memory."""
 
-from __future__ import annotations
-
 import re
 
 from iowhy.sources.format import Block, Parsed

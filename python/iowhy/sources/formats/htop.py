@@ -3,8 +3,6 @@
 Meters of CPUs do not say what is user, kernel or waiting for I/O; the bar of memory leaves out buffers and the page cache.
 """
 
-from __future__ import annotations
-
 import re
 
 from iowhy.sources.format import Block, Parsed

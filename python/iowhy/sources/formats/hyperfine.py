@@ -1,7 +1,5 @@
 """`hyperfine --export-json`: times of commands, in seconds."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed

@@ -1,7 +1,5 @@
 """ioping: how long single requests to a device or folder take, one after the other."""
 
-from __future__ import annotations
-
 import re
 
 from iowhy.sources.format import Block, Parsed

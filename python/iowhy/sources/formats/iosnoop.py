@@ -4,8 +4,6 @@ Columns: iosnoop(8): [STARTs] [ENDs] COMM PID TYPE DEV BLOCK BYTES LATms. TYPE a
 M metadata, A readahead); a flush's BLOCK is -1 as unsigned.
 """
 
-from __future__ import annotations
-
 import re
 
 from iowhy.sources.format import Block, Parsed

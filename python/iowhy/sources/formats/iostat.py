@@ -3,8 +3,6 @@
 Manual: iostat(1). The first report covers the time since boot, unless -y left it out.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """`iostat -o JSON` (sysstat 11.6 and later)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from iowhy.sources.clock import interval_of, wall_ns

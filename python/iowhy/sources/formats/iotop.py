@@ -4,8 +4,6 @@ Manual: iotop(8). K/s are KiB. "Total" is what processes ask of the block layer,
 The screens come every second unless -d says otherwise.
 """
 
-from __future__ import annotations
-
 import re
 
 from iowhy.sources.clock import interval_of

@@ -4,8 +4,6 @@ kB are 1024 bytes; -O prints operations and is not read. Names of the tests are 
 other ("random" over "read").
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -4,8 +4,6 @@ Its columns are the longest wait in ms and the share of all waiting. /proc/laten
 count, sum and maximum in µs and the stack, innermost first (kernel/latencytop.c).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

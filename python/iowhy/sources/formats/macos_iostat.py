@@ -4,8 +4,6 @@ Manual: iostat(8). MB are 1024 * 1024 bytes; reads and writes are counted togeth
 first row is since boot.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -4,8 +4,6 @@ drivers/md/md.c (md_seq_show, status_resync): blocks of 1 KiB, [members wanted/w
 one that does not; the speed of a resync is that of one member.
 """
 
-from __future__ import annotations
-
 import re
 
 from iowhy.sources.format import Block, Parsed

@@ -3,8 +3,6 @@
 Manual: mongostat. WiredTiger lets clients write out pages themselves from 20 % of dirty pages on, or 95 % used.
 """
 
-from __future__ import annotations
-
 from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import number
 

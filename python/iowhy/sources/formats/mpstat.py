@@ -3,8 +3,6 @@
 Manual: mpstat(1). Without an interval it prints averages since boot.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed

@@ -1,7 +1,5 @@
 """`mpstat -o JSON` (sysstat 11.6 and later): each CPU's time by state."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from iowhy.sources.clock import interval_of, wall_ns

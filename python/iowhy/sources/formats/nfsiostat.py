@@ -4,8 +4,6 @@ Manual: nfsiostat(8). RTT is from sending to the reply, exe from the call into t
 in the client's queue. kB are 1024 bytes. The first report is since the mount.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -4,8 +4,6 @@ Each line begins with its section; the first of a section has the columns' names
 to which ZZZZ gives time and date. Percentages are of all CPUs. The first snapshot is an interval like all others.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime

@@ -4,8 +4,6 @@ NVM Express Base Specification, "SMART / Health Information": data units are 100
 minutes; all are since the device was made.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -4,8 +4,6 @@ Layout: offcputime(8). As printed: indented frames, innermost first, `-  comm (t
 Folded: `comm;outermost;…;innermost microseconds`; -d puts `-` or `--` between user and kernel frames.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -3,8 +3,6 @@
 Layout: perf-script(1), default fields (comm, tid, cpu, time, event, trace) and those of -F with pid.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@ Manual: perf-stat(1). task-clock is the CPU time of all its threads, in msec; "s
 command and its children. CPU time less than what elapsed is time that it did not run: waiting, or idle.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

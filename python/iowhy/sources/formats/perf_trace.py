@@ -4,8 +4,6 @@ Layout: perf-trace(1): milliseconds since the start (with -T, since boot), durat
 are 0 are left out. A call that others interrupt is printed twice, the second time as `... [continued]`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path

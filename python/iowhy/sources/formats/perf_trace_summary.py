@@ -3,8 +3,6 @@
 Layout: perf-trace(1), builtin-trace.c: milliseconds; the column of errors is missing in older versions.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -4,8 +4,6 @@ The file is read by `iowhy-logs` (logs/src/perfetto), which knows of Perfetto's 
 repository) what is used here. Scheduler events, nearly all of a trace, come packed in arrays (CompactSched).
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from iowhy.sources.format import Parsed, Progress

@@ -5,8 +5,6 @@ and context. Times are zero unless track_io_timing (for WAL: track_wal_io_timing
 this kind never does.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -3,8 +3,6 @@
 PostgreSQL's manual, "pgbench". Latencies are of whole transactions, as clients see them; END is the commit.
 """
 
-from __future__ import annotations
-
 import re
 
 from iowhy.sources.format import Block, Parsed

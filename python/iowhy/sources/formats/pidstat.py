@@ -3,8 +3,6 @@
 Manual: pidstat(1). kB are 1024 bytes; `iodelay` is in clock ticks of 10 ms (USER_HZ).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed

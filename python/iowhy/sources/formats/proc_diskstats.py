@@ -3,8 +3,6 @@
 Fields: Documentation/admin-guide/iostats.rst. Sectors are 512 bytes, times ms.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

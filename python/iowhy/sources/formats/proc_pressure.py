@@ -5,8 +5,6 @@ The file's name is not in its text: it is taken from the command at the prompt, 
 it since, irq has no "some", and `cat /proc/pressure/*` prints cpu, io, irq, memory. One file alone can be any.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

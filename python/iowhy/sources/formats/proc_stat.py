@@ -1,7 +1,5 @@
 """Copies of /proc/stat: CPU time in ticks of 10 ms (USER_HZ), per CPU and for all; see proc(5)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Copies of /proc/vmstat: counters since boot (mm/vmstat.c); pgpgin and pgpgout are KiB."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -4,8 +4,6 @@ Manual: ps(1). %CPU is CPU time over the time since the process began. STAT begi
 sleep), WCHAN is the kernel function that it sleeps in. All of it is of one moment.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """bcc's (and libbpf-tools') `runqlat`: how long threads that are ready wait for a CPU; -P per process."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed

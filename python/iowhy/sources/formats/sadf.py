@@ -1,7 +1,5 @@
 """`sadf -j`: sar's daily files as JSON (sysstat)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from iowhy.sources.clock import wall_ns

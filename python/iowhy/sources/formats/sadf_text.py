@@ -3,8 +3,6 @@
 Manual: sadf(1). The columns are those of sar; -1 is all CPUs. A restart has the interval -1.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

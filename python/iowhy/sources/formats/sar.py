@@ -1,7 +1,5 @@
 """Linux `sar` text (sysstat): -u, -q, -r, -B, -w, -W, -d, -b, PSI; live or from its daily files."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed

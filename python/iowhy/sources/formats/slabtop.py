@@ -3,8 +3,6 @@
 Manual: slabtop(1). K are 1024 bytes; OBJ SIZE is of one object, CACHE SIZE of all pages of a cache.
 """
 
-from __future__ import annotations
-
 import re
 
 from iowhy.sources.format import Block, Parsed

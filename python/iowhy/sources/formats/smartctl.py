@@ -5,8 +5,6 @@ count alike (5, 187, 188, 197, 198, 199). Of 188 some makers print three counts 
 not taken.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

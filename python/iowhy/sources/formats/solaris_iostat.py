@@ -4,8 +4,6 @@ Manual: iostat(8) of illumos. kr/s and kw/s are KiB; wait are requests queued, a
 svc_t, wsvc_t and asvc_t are ms; %b is the share of time with a request under way. The first report is since boot.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -5,8 +5,6 @@ Layout: strace(1). A call that others interrupt is printed in two lines (`<unfin
 -y, else by the open that returned them. The lines are read by `iowhy-logs` (logs/src/strace).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@ Layout: strace(1). Without -w (--summary-wall-clock), seconds are CPU time spent
 in them. The table looks the same either way: it is CPU time unless the command line in the paste has the option.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed

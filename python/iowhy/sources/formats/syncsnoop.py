@@ -3,8 +3,6 @@
 Columns: TIME(s) and CALL (bcc); TIME(s), COMM, PID, CALL (libbpf-tools); TIME, PID, COMM, EVENT (bpftrace).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

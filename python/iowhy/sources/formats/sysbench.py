@@ -4,8 +4,6 @@ sysbench's README. MiB are 2^20 bytes; version 0.4's Mb are too. Latencies of fi
 together, of oltp those of whole transactions.
 """
 
-from __future__ import annotations
-
 import re
 
 from iowhy.sources.format import Block, Parsed

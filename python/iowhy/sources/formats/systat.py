@@ -4,8 +4,6 @@ Manual: systat(1). One screen covers the 5 s before it unless another interval w
 reads and writes together. `d` are processes that wait for a disk, `p` for a page.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

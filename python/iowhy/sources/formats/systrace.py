@@ -5,8 +5,6 @@ The ftrace text is in the page: as text in <script class="trace-data">, as a str
 "TRACE:" and zlib data. Whatever is compressed is unpacked up to a limit: a page may be anybody's.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import json

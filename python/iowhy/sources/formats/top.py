@@ -4,8 +4,6 @@ Manual: top(1). The first iteration covers the time since boot. A screen that is
 ran, so it is taken for an interval of top's usual 3 s, unless the command shows that it is the first (-n 1).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -5,8 +5,6 @@ Columns and units: vmstat(8) of procps-ng. `bi` and `bo` are blocks of 1024 byte
 scaled by -S. The first line is the average since boot and no load, unless -y left it out.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from array import array

@@ -5,8 +5,6 @@ up to 1023 ns); a size's row by its smallest (include/sys/fs/zfs.h: L_HISTO, RQ_
 since boot unless -y left it out.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

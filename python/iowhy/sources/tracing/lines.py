@@ -4,8 +4,6 @@ Each chunk is two arrays (n: line number from 1, line: text), about CHUNK_BYTES 
 ends, NULs and bytes that are not UTF-8 are dealt with here, once per chunk.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path

@@ -10,14 +10,17 @@ and one or more of these ways in:
     HINT: str       a regular expression; only at lines that it matches (re.search) is `sniff` asked
     def sniff(lines: Sequence[str], at: int) -> Claim | None
                     does an output of mine begin at lines[at]? Look ahead only a few lines.
-    SURE: float, BEGINS: str, NEAR: tuple[str, int]
+    SURE: float, BEGINS: str, NEAR: tuple[str, int], FIRST: tuple[str, int]
                     without `sniff`, a line that HINT matches is mine, this sure (0.9), if one of the next N lines, itself
-                    the first, has NEAR's pattern; what BEGINS matches begins an output within one, too
+                    the first, has NEAR's pattern, and FIRST's matches the next N lines together; what BEGINS matches
+                    begins an output within one, too
     def read(block: Block) -> Parsed
                     the block runs from the claimed line to the next claim, prompt or end of file
 
     def sniff_head(head: bytes) -> float | None
                     is a whole file mine, by its first 64 KiB? (0..1) For big logs and binary files.
+    EVENT: str, OTHER: str
+                    without `sniff_head` and NEAR: what a line matches that is one event; other lines may be between them
     def stream(path: Path, names: Names, progress: Progress) -> Parsed
                     reads such a file with bounded memory
 

@@ -10,6 +10,8 @@ from iowhy.sources.format import Block, Parsed
 HEAD = re.compile(
     r"\s*(?P<unit>nsecs|usecs|msecs|secs|Kbytes|kbytes|bytes|\w+)\s+: count\s+distribution"
 )
+#: What stands above one of times.
+TIMES = r"^\s*[um]?n?secs\s+: count\s+distribution"
 _ROW = re.compile(r"\s*(\d+)\s*->\s*(\d+)\s*:\s*(\d+)\s*\|[^|]*\|?\s*")
 #: What a histogram is of: "disk = b'vda'", "Process Name = java", "flags = Sync-Write".
 _KEY = re.compile(

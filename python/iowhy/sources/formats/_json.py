@@ -5,17 +5,6 @@ from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Parsed
 
-#: How many lines a JSON value's first words may be spread over.
-LOOK_AHEAD = 8
-
-
-def begins_with(lines: Sequence[str], at: int, *words: str) -> bool:
-    """Whether a JSON object begins at lines[at] that has all the words soon after."""
-    if not lines[at].lstrip().startswith("{"):
-        return False
-    head = "\n".join(line[:4000] for line in lines[at : at + LOOK_AHEAD])
-    return all(word in head for word in words)
-
 
 def value_of(block: Block, parsed: Parsed) -> object:
     """The block's JSON value; lines behind its end are rejected. None (and rejects) when it is cut.

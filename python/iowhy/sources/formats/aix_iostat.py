@@ -5,10 +5,9 @@ directions. The first report is since boot.
 """
 
 import re
-from collections.abc import Sequence
 
 from iowhy.sources.clock import interval_of
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats._iostat import cpu_counters
 from iowhy.sources.formats.aix_vmstat import configuration
 from iowhy.sources.numbers import KIB, NS_PER_S, number
@@ -18,14 +17,8 @@ TOOL = "iostat"
 HINT = r"^System [Cc]onfiguration: *lcpu=|^tty:\s+tin\s+tout|^Disks:\s+% tm_act"
 
 _CONFIGURATION = re.compile(r"System [Cc]onfiguration:.*?lcpu=(\d+)(?:.*?mem=(\d+)MB)?")
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The terminal's line or the disks' column names."""
-    if lines[at].startswith("System"):
-        ahead = any(line.startswith(("tty:", "Disks:")) for line in lines[at : at + 4])
-        return Claim(0.9) if ahead else None
-    return Claim(0.9, again=True)
+BEGINS = "System"
+NEAR = (r"^(?:tty:|Disks:)", 4)
 
 
 def read(block: Block) -> Parsed:

@@ -5,9 +5,8 @@ partition adds pc and ec.
 """
 
 import re
-from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats import _vmstat
 from iowhy.sources.numbers import NS_PER_S, numbers
 
@@ -19,15 +18,8 @@ PAGE = 4096
 #: Without these columns a header is not one.
 NEEDED = {"avm", "fre", "cs", "us", "sy", "id", "wa"}
 _CONFIGURATION = re.compile(r"System [Cc]onfiguration:.*?lcpu=(\d+)(?:.*?mem=(\d+)MB)?")
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The column names r b avm fre … us sy id wa, within five lines."""
-    for line in lines[at : at + 5]:
-        words = line.split()
-        if words[:2] == ["r", "b"] and "avm" in words and "wa" in words:
-            return Claim(0.9, again=not lines[at].startswith("System"))
-    return None
+BEGINS = "System"
+NEAR = (r"^\s*r\s+b\s(?=.*\bavm\b).*\bwa\b", 5)
 
 
 def read(block: Block) -> Parsed:

@@ -5,9 +5,8 @@ of powers of 1000 (k, m, b); sizes are in KiB, MiB, GiB.
 """
 
 import re
-from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import KIB, number
 
 NAME = "arc-summary"
@@ -41,14 +40,8 @@ _OF_KSTAT = {
     "c_min": "least_bytes", "memory_throttle_count": "memory_throttles", "demand_data_hits": "demand_data_hits",
     "demand_data_misses": "demand_data_misses", "demand_metadata_misses": "demand_metadata_misses",
 }  # fmt: skip
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The report's title, its first section, or the kstat's first lines."""
-    if lines[at].startswith(("name", "hits")):
-        near = "\n".join(lines[at : at + 4])
-        return Claim(0.9, again=True) if re.search(r"^\s*misses\s+4\s", near, re.M) else None
-    return Claim(0.9, again=not lines[at].startswith("ZFS"))
+BEGINS = "ZFS"
+NEAR = (r"^(?:ZFS|ARC)|^\s*misses\s+4\s", 4)
 
 
 def read(block: Block) -> Parsed:

@@ -7,7 +7,7 @@ time since boot. Letters are powers of 1000 for counts and of 1024 for sizes.
 import re
 from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import NS_PER_S, size
 
 NAME = "arcstat"
@@ -28,13 +28,7 @@ _SIZES = {
     "avail": "available_bytes",
 }
 DAY_S = 86_400
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The titles of its columns."""
-    words = lines[at].split()
-    known = sum(word in _COUNTS or word in _SIZES for word in words)
-    return Claim(0.9, again=True) if words[:1] == ["time"] and known >= 2 else None
+NEAR = (rf"(?:\s(?:{'|'.join((*_COUNTS, *_SIZES))})(?=\s).*?){{2}}", 1)
 
 
 def read(block: Block) -> Parsed:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct, field
 
 from iowhy.sources.clock import wall_ns
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats._sar import Collected
 from iowhy.sources.numbers import KIB, MIB, NS_PER_S, size
 
@@ -46,11 +46,7 @@ class _Screen(Struct):
     processes: list[tuple[int, float, str]] = field(default_factory=list)
 
 
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The head of a screen, or a line of the system that lost it."""
-    if lines[at].startswith("ATOP - "):
-        return Claim(0.95, again=True)
-    return Claim(0.85, again=True) if lines[at].count("|") >= 4 else None
+NEAR = (r"^ATOP - |(?:\|.*){4}", 1)
 
 
 def read(block: Block) -> Parsed:

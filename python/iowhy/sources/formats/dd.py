@@ -5,9 +5,8 @@ GNU: "1073741824 bytes (1.1 GB, 1.0 GiB) copied, 2.5 s, 430 MB/s"; BSD and macOS
 """
 
 import re
-from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import number
 
 NAME = "dd"
@@ -21,12 +20,7 @@ _RECORDS = re.compile(r"(\d{1,18})\+(\d{1,18}) records (in|out)")
 _RESULT = re.compile(
     r"(\d{1,18}) bytes (?:\([^)]*\) copied, ([\d.,e+-]+) s(?:ec\w*)?,|transferred in ([\d.,]+) secs).*"
 )
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The records read, or the result."""
-    found = _RECORDS.match(lines[at]) or _RESULT.fullmatch(lines[at].strip())
-    return Claim(0.9, again=True) if found else None
+NEAR = (rf"^{_RECORDS.pattern}|^{_RESULT.pattern}$", 1)
 
 
 def read(block: Block) -> Parsed:

@@ -5,9 +5,8 @@ those of files in bytes; times are ms.
 """
 
 import re
-from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 
 NAME = "filemon"
 TOOL = "filemon"
@@ -41,23 +40,13 @@ _KNOWN_REST = re.compile(
     r"(?:lseeks|time to open|time to close|segtype|segments):?|Cpu utilization:|"
     r"Most Active|Detailed|\d+\.\d+ secs? in measured interval)"
 )
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """One of its titles, or a detailed section whose title is cut off."""
-    line = lines[at]
-    if _DATE.fullmatch(line):
-        # Above the title.
-        return (
-            Claim(0.8) if at + 1 < len(lines) and lines[at + 1].startswith("System: AIX") else None
-        )
-    if line.startswith(("System:", "Cpu utilization:")):
-        ahead = any(text.startswith(("Most Active", "Detailed")) for text in lines[at : at + 12])
-        return Claim(0.8, again=True) if ahead else None
-    if not line.startswith(("FILE:", "VOLUME:")):
-        return Claim(0.9, again=True)
-    near = "\n".join(lines[at : at + 6])
-    return Claim(0.8, again=True) if _COUNT.search(near) else None
+BEGINS = _DATE.pattern
+#: A detailed section's title may be cut off.
+FIRST = (
+    r"Most Active|Detailed|(?:System|Cpu utilization):[\s\S]*^(?:Most Active|Detailed)|[A-Z][a-z]{2} .*\nSystem: AIX"
+    rf"|(?:FILE|VOLUME):(?:.*\n){{0,5}}.*{_COUNT.pattern}",
+    12,
+)
 
 
 def read(block: Block) -> Parsed:

@@ -4,24 +4,22 @@ fio's documentation, "JSON output": bw in KiB/s (bw_bytes since 3.0), latencies 
 (clat_ns, lat_ns) and in µs before (clat, lat); old versions print the same key twice.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats._json import begins_with, items, mapping, real, reals, value_of
+from iowhy.sources.format import Block, Parsed
+from iowhy.sources.formats._json import items, mapping, real, reals, value_of
 from iowhy.sources.numbers import KIB
 
 NAME = "fio"
 TOOL = "fio"
 LONG_LINES = True
-HINT = r"^\s*\{\s*(?:$|\"fio version\")|^fio: |^fio-\d"
+HINT = r"^\s*\{\s*(?:$|\"fio version\")"
 
 MS = 1_000_000
 DIRECTIONS = (("read", "read"), ("write", "write"), ("trim", "trim"))
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The object with "fio version" first."""
-    return Claim(0.95) if begins_with(lines, at, '"fio version"') else None
+SURE = 0.95
+BEGINS = ""
+NEAR = ('"fio version"', 8)
 
 
 def read(block: Block) -> Parsed:

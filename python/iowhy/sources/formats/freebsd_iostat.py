@@ -3,10 +3,8 @@
 Manual: iostat(8) of FreeBSD. kr/s and kw/s are KiB; times are ms; the first report is since boot.
 """
 
-from collections.abc import Sequence
-
 from iowhy.sources.clock import interval_of
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats._iostat import device_counters
 from iowhy.sources.numbers import numbers
 
@@ -16,14 +14,7 @@ HINT = r"^\s*extended device statistics|^device\s+r/[si]\s+w/[si]\s+kr/[si]"
 
 #: Its columns that iostat of Linux has under another name.
 _RENAMED = {"kr/s": "rkB/s", "kw/s": "wkB/s", "ms/r": "r_await", "ms/w": "w_await", "svc_t": "await", "%b": "%util"}  # fmt: skip
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The column names, or the title above them."""
-    for line in lines[at : at + 2]:
-        if line.split()[:3] == ["device", "r/s", "w/s"] and "actv" not in line:
-            return Claim(0.9, again=True)
-    return None
+NEAR = (r"^\s*device\s+r/s\s+w/s\s(?!.*actv)", 2)
 
 
 def read(block: Block) -> Parsed:

@@ -7,7 +7,7 @@ is idle time. The first line is the average since boot.
 
 from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats import _vmstat
 from iowhy.sources.numbers import KIB, NS_PER_S, numbers, size
 
@@ -16,15 +16,7 @@ TOOL = "vmstat"
 HINT = r"^\s*procs\s+memory\s+page\s|^\s*r\s+b\s+w\s+avm\s+fre\s"
 
 PAGE = 4096
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The column names: r b w avm fre flt …"""
-    for line in lines[at : at + 2]:
-        words = line.split()
-        if words[:5] == ["r", "b", "w", "avm", "fre"] and words[-3:] == ["us", "sy", "id"]:
-            return Claim(0.9, again=True)
-    return None
+NEAR = (r"^\s*r\s+b\s+w\s+avm\s+fre\s.*\bus\s+sy\s+id\s*$", 2)
 
 
 def read(block: Block) -> Parsed:

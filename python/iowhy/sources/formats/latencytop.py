@@ -5,9 +5,8 @@ count, sum and maximum in µs and the stack, innermost first (kernel/latencytop.
 """
 
 import re
-from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import number
 
 NAME = "latencytop"
@@ -23,14 +22,8 @@ _PROCESS = re.compile(
     r"\s*Process (?P<name>.+?) \((?P<pid>\d+)\)\s+Total:\s*(?P<total>[\d.,]+)\s*msec.*"
 )
 _STATS = re.compile(r"(\d+) (\d+) (\d+) (\S.*)")
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The column names, or the first line of /proc/latency_stats."""
-    if lines[at].startswith("="):
-        below = lines[at + 1] if at + 1 < len(lines) else ""
-        return Claim(0.9, again=True) if below.startswith("Globals:") else None
-    return Claim(0.95, again=True)
+SURE = 0.95
+FIRST = (r"(?!=)|.*\nGlobals:", 2)
 
 
 def read(block: Block) -> Parsed:

@@ -1,25 +1,17 @@
 """`mpstat -o JSON` (sysstat 11.6 and later): each CPU's time by state."""
 
-from collections.abc import Sequence
-
 from iowhy.sources.clock import interval_of, wall_ns
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats._iostat import cpu_counters
-from iowhy.sources.formats._json import begins_with, items, mapping, reals, value_of
+from iowhy.sources.formats._json import items, mapping, reals, value_of
 
 NAME = "mpstat-json"
 TOOL = "mpstat"
 LONG_LINES = True
 HINT = r'^\s*\{\s*"sysstat"|^\s*\{\s*$'
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """An object "sysstat" with CPU load and a date, and no file date (which sadf's has)."""
-    if not begins_with(lines, at, '"sysstat"', '"hosts"'):
-        return None
-    head = "\n".join(lines[at : at + 24])
-    mine = '"cpu-load"' in head and '"date"' in head and '"file-date"' not in head
-    return Claim(0.92) if mine else None
+SURE = 0.92
+BEGINS = ""
+FIRST = (r'(?![\s\S]*"file-date")(?=[\s\S]*"date")(?=[\s\S]*"hosts")[\s\S]*"cpu-load"', 24)
 
 
 def read(block: Block) -> Parsed:

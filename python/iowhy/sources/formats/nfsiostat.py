@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from msgspec import Struct, field
 
 from iowhy.sources.clock import interval_of
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import KIB, NS_PER_S, number
 
 NAME = "nfsiostat"
@@ -36,10 +36,8 @@ class _Report(Struct):
     values: dict[str, float] = field(default_factory=dict)
 
 
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """A mount's line above the titles of its operations."""
-    near = " ".join(lines[at + 1 : at + 4])
-    return Claim(0.95, again=True) if re.search(r"\bops?/s\s+rpc bklog", near) else None
+SURE = 0.95
+NEAR = (r"\bops?/s\s+rpc bklog", 4)
 
 
 def read(block: Block) -> Parsed:

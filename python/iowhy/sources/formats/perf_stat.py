@@ -5,9 +5,8 @@ command and its children. CPU time less than what elapsed is time that it did no
 """
 
 import re
-from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import number
 
 NAME = "perf-stat"
@@ -30,11 +29,9 @@ _METRICS = {
     "faults": "page_faults",
     "major-faults": "major_faults",
 }
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """Its title."""
-    return Claim(0.95) if _TITLE.fullmatch(lines[at]) else None
+SURE = 0.95
+BEGINS = ""
+NEAR = (f"^{_TITLE.pattern}$", 1)
 
 
 def read(block: Block) -> Parsed:

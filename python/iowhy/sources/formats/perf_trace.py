@@ -4,14 +4,13 @@ Layout: perf-trace(1): milliseconds since the start (with -T, since boot), durat
 are 0 are left out. A call that others interrupt is printed twice, the second time as `... [continued]`.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import cast
 
 import numpy as np
 
-from iowhy.sources.format import Block, Claim, Parsed, Progress
+from iowhy.sources.format import Block, Parsed, Progress
 from iowhy.sources.names import Names
 from iowhy.sources.tracing import lines as text
 from iowhy.sources.tracing.calls import errno_table, shapes_table
@@ -23,25 +22,12 @@ TOOL = "perf trace"
 HINT = r"\( *([\d.]+ ms)? *\): "
 
 #: time, duration, comm, tid, continued call, call, its text.
-_EVENT = (
+EVENT = (
     r"^\s*(\?|\d+\.\d+) \(\s*([\d.]+)?(?: ms)?\s*\):\s+(?:(\S.{0,15})/(-?\d+) |(\d+) )?\s*"
     r"(?:\.\.\. \[continued\]: (\w+)\(\)\)?|(\w+)\()(.*?)\s*$"
 )
 _FIELDS = "['at', 'dur', 'comm', 'tid', 'tid2', 'again', 'name', 'rest']"
-_LINE = re.compile(_EVENT)
 _BOOT_MS = 60_000  # relative times begin near 0, those since boot (-T) hardly in its first minute
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """A line of a call."""
-    return Claim(0.9, again=True) if _LINE.match(lines[at][:4096]) else None
-
-
-def sniff_head(head: bytes) -> float | None:
-    """Most of the first lines are calls."""
-    sample = head.decode("utf-8", errors="replace").splitlines()[:-1][:200]
-    hits = sum(_LINE.match(line[:4096]) is not None for line in sample)
-    return 0.95 if hits and hits >= 0.8 * len(sample) else None
 
 
 def read(block: Block) -> Parsed:
@@ -94,7 +80,7 @@ def _split(space: Workspace, chunks: Iterator[text.Chunk]) -> int:
         space,
         [
             f"""CREATE OR REPLACE TEMP TABLE split AS SELECT n, line,
-                regexp_extract(line, '{_EVENT}', {_FIELDS}) AS e FROM chunk""",
+                regexp_extract(line, '{EVENT}', {_FIELDS}) AS e FROM chunk""",
             f"""INSERT INTO calls SELECT n, round(TRY_CAST(e.at AS DOUBLE) * 1e6), round(TRY_CAST(e.dur AS DOUBLE) * 1e6),
                 e.comm, TRY_CAST(coalesce(nullif(e.tid, ''), nullif(e.tid2, ''), '0') AS BIGINT),
                 coalesce(nullif(e.name, ''), e.again), e.again <> '', regexp_matches(e.rest, '\\.\\.\\.$'),

@@ -1,10 +1,8 @@
 """`sadf -j`: sar's daily files as JSON (sysstat)."""
 
-from collections.abc import Sequence
-
 from iowhy.sources.clock import wall_ns
-from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats._json import begins_with, items, mapping, real, reals, value_of
+from iowhy.sources.format import Block, Parsed
+from iowhy.sources.formats._json import items, mapping, real, reals, value_of
 from iowhy.sources.formats._sar import Collected
 from iowhy.sources.numbers import NS_PER_S
 
@@ -49,14 +47,8 @@ DISK = {
     "avgqu-sz": "avgqu-sz",
     "util-percent": "%util",
 }
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """An object "sysstat" with a file date, or the older sysdata version."""
-    if not begins_with(lines, at, '"sysstat"'):
-        return None
-    head = "\n".join(line[:4000] for line in lines[at : at + 14])
-    return Claim(0.9) if '"file-date"' in head or '"sysdata-version"' in head else None
+BEGINS = ""
+FIRST = (r'[\s\S]*"sysstat"[\s\S]*"(?:file-date|sysdata-version)"', 14)
 
 
 def read(block: Block) -> Parsed:

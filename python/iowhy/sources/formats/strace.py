@@ -23,12 +23,13 @@ NAME = "strace"
 TOOL = "strace"
 HINT = r"\) += (-?\d|\?|0x)|<unfinished \.\.\.>|resumed>|^strace: Process \d+ "
 
-_LINE = re.compile(
+EVENT = (
     r"\s*(\[pid +\d+\] |\d+ +)?((\d\d:\d\d:\d\d(\.\d+)?|\d+\.\d+) +)?"
     r"([a-z_]\w*\(.*(\) += (-?\d+|0x[0-9a-f]+|\?).*|<unfinished \.\.\.>|strace: Process \d+ attached)"
     r"|<\.\.\. \w+ resumed>.*|\+\+\+ .* \+\+\+|--- .* ---"
     r"|strace: Process \d+ (attached|detached)( with \d+ threads)?)\s*$"
 )
+_LINE = re.compile(EVENT)
 _UNITS = {
     "epoch": "times of -ttt, durations of -T in s",
     "day": "times of day (-tt, -t), durations of -T in s",
@@ -44,16 +45,6 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
     # C code and prose have calls too; a second line like it makes it strace.
     near = sum(_LINE.match(line[:4096]) is not None for line in lines[at : at + 4])
     return Claim(0.9 if near > 1 else 0.6, again=True)
-
-
-def sniff_head(head: bytes) -> float | None:
-    """Most of the first whole lines look like strace's."""
-    sample = head.decode("utf-8", errors="replace").splitlines()[:-1][:200]
-    sample = [line for line in sample if line.strip()]
-    if not sample:
-        return None
-    hits = sum(_LINE.match(line[:4096]) is not None for line in sample)
-    return 0.95 if hits >= 0.8 * len(sample) else None
 
 
 def read(block: Block) -> Parsed:

@@ -6,7 +6,7 @@ in them. The table looks the same either way: it is CPU time unless the command 
 
 from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import number
 
 NAME = "strace-c"
@@ -31,13 +31,9 @@ _TITLES = {
 
 #: Letters of strace's options that take a value.
 _WITH_VALUE = "abeEIoOpPsSuUX"
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The line of titles, above one of dashes."""
-    if at + 1 < len(lines) and set(lines[at + 1].strip()) == {"-", " "} and "syscall" in lines[at]:
-        return Claim(0.95)
-    return None
+SURE = 0.95
+BEGINS = ""
+FIRST = (r".*syscall.*\n\s*-[- ]*$", 2)
 
 
 def read(block: Block) -> Parsed:

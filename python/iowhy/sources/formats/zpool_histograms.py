@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct, field
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import NS_PER_S, size
 
 NAME = "zpool-histograms"
@@ -32,10 +32,8 @@ class _Histogram(Struct):
     rows: list[tuple[int, int, list[float]]] = field(default_factory=list)
 
 
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The groups' names with "latency" or "req_size" below."""
-    below = lines[at + 1].split() if at + 1 < len(lines) else []
-    return Claim(0.95, again=True) if below[:1] in (["latency"], ["req_size"]) else None
+SURE = 0.95
+FIRST = (r".*\n\s*(?:latency|req_size)\b", 2)
 
 
 def read(block: Block) -> Parsed:

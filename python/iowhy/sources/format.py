@@ -3,7 +3,7 @@
 A module in `iowhy.sources.formats` is found by being there. It has
 
     NAME: str       the name for `--as`, in words and dashes ("freebsd-vmstat")
-    TOOL: str       the program that prints it, as people type it ("vmstat")
+    TOOL: str       the program that prints it, as people type it ("vmstat"), where that is not its name
 
 and one or more of these ways in:
 
@@ -156,12 +156,37 @@ class Parsed(Struct):
         rows.append(row)
 
     def measure(
-        self, subject: str, metric: str, value: float | None, ts_ns: int | None = None
+        self,
+        subject: str,
+        metric: str,
+        value: float | None,
+        ts_ns: int | None = None,
+        unit: float = 1,
     ) -> None:
         """Append a summary number to measurements; an unknown one (or one that is no number) is left out."""
         if value is not None and math.isfinite(value):
             row = {"ts_ns": ts_ns, "tool": self.tool, "subject": subject, "metric": metric}
-            self.add("measurements", {**row, "value": float(value)})
+            self.add("measurements", {**row, "value": float(value * unit)})
+
+    def measures(
+        self, subject: str, values: Mapping[str, float | None], ts_ns: int | None = None
+    ) -> None:
+        """Append numbers of one subject, by metric."""
+        for metric, value in values.items():
+            self.measure(subject, metric, value, ts_ns)
+
+    def bucket(
+        self,
+        metric: str,
+        low: int,
+        high: int | None,
+        count: int,
+        dev: str | None = None,
+        comm: str | None = None,
+    ) -> None:
+        """Append one row to histograms."""
+        of = {"ts_ns": None, "metric": metric, "dev": dev, "comm": comm}
+        self.add("histograms", {**of, "low": low, "high": high, "count": count})
 
     def lines(self, block: Block) -> Iterator[tuple[int, str]]:
         """Number and text of the lines that are not empty; one is understood unless it is rejected before the next is asked for."""

@@ -38,6 +38,14 @@ def numbers(
     return found if len(found) == len(words) else None
 
 
+def row(
+    columns: Sequence[str], words: Sequence[str], read: Callable[[str], float | None] = number
+) -> dict[str, float] | None:
+    """The words as numbers by column; None when one of them is none, or where there are not as many (or no columns)."""
+    values = numbers(words, read) if columns and len(words) == len(columns) else None
+    return None if values is None else dict(zip(columns, values, strict=True))
+
+
 def size(text: str, base: int = KIB) -> float | None:
     """A number with a unit letter ("1.2M", "800k", "3Gi", "5B"), powers of `base`; None if not."""
     match = _SIZE.fullmatch(text) if len(text) < 40 else None

@@ -25,7 +25,7 @@ def _discover() -> Iterator[Format]:
         hint = getattr(module, "HINT", None)
         yield Format(
             name=module.NAME,
-            tool=module.TOOL,
+            tool=getattr(module, "TOOL", module.NAME),
             hint=re.compile(hint) if hint is not None else None,
             sniff=getattr(module, "sniff", None)
             or (_by_hint(module) if hint is not None else None),

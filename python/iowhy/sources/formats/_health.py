@@ -22,8 +22,7 @@ _ONE = re.compile(r"(?<=\w)s(?= )")
 
 def emit(parsed: Parsed, device: str, found: Mapping[str, float]) -> None:
     """The numbers into measurements; those that speak against the disk into a note."""
-    for metric, value in found.items():
-        parsed.measure(device, metric, value)
+    parsed.measures(device, found)
     signs = [
         f"{found[metric]:,.0f} {words if found[metric] != 1 else _ONE.sub('', words, count=1)}"
         for metric, words in SIGNS.items()

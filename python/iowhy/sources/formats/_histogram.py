@@ -55,18 +55,9 @@ def read(block: Block, parsed: Parsed, metric: str) -> None:
                 parsed.lines_understood -= 1
                 parsed.reject(at, line)
         elif (match := _ROW.fullmatch(line)) and unit is not None:
-            parsed.add(
-                "histograms",
-                {
-                    "ts_ns": None,
-                    "metric": metric if flags is None else f"{metric} {flags}",
-                    "dev": dev,
-                    "comm": comm,
-                    "low": int(match[1]) * unit,
-                    "high": (int(match[2]) + 1) * unit,
-                    "count": int(match[3]),
-                },
-            )
+            low, high = int(match[1]) * unit, (int(match[2]) + 1) * unit
+            of = metric if flags is None else f"{metric} {flags}"
+            parsed.bucket(of, low, high, int(match[3]), dev, comm)
         elif (
             text == "^C"
             or text.startswith(("Tracing", "Detaching"))

@@ -8,7 +8,7 @@ import re
 
 from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats import _vmstat
-from iowhy.sources.numbers import NS_PER_S, numbers
+from iowhy.sources.numbers import NS_PER_S, row
 
 NAME = "aix-vmstat"
 TOOL = "vmstat"
@@ -35,22 +35,20 @@ def read(block: Block) -> Parsed:
             pass
         elif words[:2] == ["r", "b"] and set(words) >= NEEDED:
             columns = _vmstat.distinct(words)
+        elif (found := row(columns, words)) is not None:
+            rows.append(found)
         else:
-            values = numbers(words)
-            if not columns or values is None or len(values) != len(columns):
-                parsed.reject(at, line)
-                continue
-            rows.append(dict(zip(columns, values, strict=True)))
-    for row, start, interval in _vmstat.load(parsed, block, rows, "vmstat 1 10"):
+            parsed.reject(at, line)
+    for one, start, interval in _vmstat.load(parsed, block, rows, "vmstat 1 10"):
         seconds = interval / NS_PER_S
-        counters = {"context_switches": row["cs"] * seconds}
-        if "fi" in row and "fo" in row:
-            counters["page_in_bytes"] = row["fi"] * PAGE * seconds
-            counters["page_out_bytes"] = row["fo"] * PAGE * seconds
-        if "pi" in row and "po" in row:
-            counters["swap_in_pages"] = row["pi"] * seconds
-            counters["swap_out_pages"] = row["po"] * seconds
-        _vmstat.emit(parsed, row, start, interval, counters, row["fre"] * PAGE)
+        counters = {"context_switches": one["cs"] * seconds}
+        if "fi" in one and "fo" in one:
+            counters["page_in_bytes"] = one["fi"] * PAGE * seconds
+            counters["page_out_bytes"] = one["fo"] * PAGE * seconds
+        if "pi" in one and "po" in one:
+            counters["swap_in_pages"] = one["pi"] * seconds
+            counters["swap_out_pages"] = one["po"] * seconds
+        _vmstat.emit(parsed, one, start, interval, counters, one["fre"] * PAGE)
     return parsed
 
 

@@ -59,8 +59,7 @@ def read(block: Block) -> Parsed:
             _say(found, match[1].lower(), match[2])
         elif not re.match(r"name\s+type|\d+ \d+ 0x|ZFS Subsystem|Linux |FreeBSD ", text):
             parsed.reject(at, line)
-    for metric, value in found.items():
-        parsed.measure("ARC", metric, value)
+    parsed.measures("ARC", found)
     _shares(parsed, found)
     if found:
         parsed.partial = "counts since boot, not of one time"

@@ -11,7 +11,6 @@ from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import NS_PER_S, size
 
 NAME = "arcstat"
-TOOL = "arcstat"
 HINT = r"^\s*time\s+(?:\S+\s+)*(?:arcsz|miss%|dmis|size\s+c\b)"
 
 _TIME = re.compile(r"(\d\d):(\d\d):(\d\d)")
@@ -33,7 +32,7 @@ NEAR = (rf"(?:\s(?:{'|'.join((*_COUNTS, *_SIZES))})(?=\s).*?){{2}}", 1)
 
 def read(block: Block) -> Parsed:
     """Into measurements of "ARC"; a negative `avail` is what is lacking."""
-    parsed = Parsed(TOOL, units="per second; sizes in powers of 1024")
+    parsed = Parsed(NAME, units="per second; sizes in powers of 1024")
     columns: list[str] = []
     rows: list[tuple[int, dict[str, float]]] = []
     for at, line in parsed.lines(block):

@@ -16,7 +16,6 @@ from iowhy.sources.formats._sar import Collected
 from iowhy.sources.numbers import KIB, MIB, NS_PER_S, size
 
 NAME = "atop"
-TOOL = "atop"
 HINT = r"^ATOP - \S|^(?:CPU|DSK|LVM|MEM) \| +\S"
 
 _HEAD = re.compile(
@@ -51,7 +50,7 @@ NEAR = (r"^ATOP - |(?:\|.*){4}", 1)
 
 def read(block: Block) -> Parsed:
     """Into cpu_samples, vm_samples, memory_samples, pressure_samples, disk_samples; processes into measurements."""
-    parsed = Parsed(TOOL, units="percent of one CPU, added up; MBr/s of 1024 * 1024 bytes")
+    parsed = Parsed(NAME, units="percent of one CPU, added up; MBr/s of 1024 * 1024 bytes")
     screens: list[_Screen] = []
     for at, line in parsed.lines(block):
         text = line.strip()

@@ -11,7 +11,6 @@ from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.numbers import number
 
 NAME = "biosnoop"
-TOOL = "biosnoop"
 #: A row without its title, as grep leaves it.
 _BARE = r"\d+\.\d+\s+\S.*\s\d+\s+[a-z]\w*-?\d*\s+[RWFDN][A-Z]*\s+\d+\s+\d+\s+[\d.]+"
 HINT = r"^TIME\S*\s+COMM\s+(TID|PID)\s+DISK|^\s*" + _BARE + r"\s*$"
@@ -35,7 +34,7 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
 
 def read(block: Block) -> Parsed:
     """Into block_requests."""
-    parsed = Parsed(TOOL, units="seconds, milliseconds, bytes")
+    parsed = Parsed(NAME, units="seconds, milliseconds, bytes")
     titles: list[str] = []
     unit = 1e9
     if block.lines and _ROW.fullmatch(block.lines[0].strip()):

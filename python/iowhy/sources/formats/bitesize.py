@@ -6,7 +6,6 @@ from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats import _histogram
 
 NAME = "bitesize"
-TOOL = "bitesize"
 HINT = r"^Tracing(?: block I/O)?\.\.\. Hit Ctrl-C|^\s*Process Name = |^\s*Kbytes\s+: count\s+distribution"
 
 _MARK = re.compile(r"^\s*(?:Process Name = |Kbytes\s+: count)")
@@ -16,6 +15,6 @@ NEAR = (_MARK.pattern, 6)
 
 def read(block: Block) -> Parsed:
     """Into histograms, metric request_bytes."""
-    parsed = Parsed(TOOL)
+    parsed = Parsed(NAME)
     _histogram.read(block, parsed, "request_bytes")
     return parsed

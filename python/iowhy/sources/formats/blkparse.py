@@ -14,7 +14,6 @@ from iowhy.sources.tracing.block import KERNEL_THREADS
 from iowhy.sources.tracing.workspace import Workspace, space_for
 
 NAME = "blkparse"
-TOOL = "blkparse"
 HINT = r"^\s*\d+,\d+\s+\d+\s+\d+\s+\d+\.\d+\s+\d+\s+[A-Z]"
 
 EVENT = (
@@ -41,7 +40,7 @@ def stream(path: Path, names: Names, progress: Progress) -> Parsed:  # noqa: ARG
 
 
 def _parsed() -> Parsed:
-    return Parsed(TOOL, units="seconds since the trace began, sectors of 512 bytes")
+    return Parsed(NAME, units="seconds since the trace began, sectors of 512 bytes")
 
 
 def _finished(space: Workspace, split: splitter.Split, parsed: Parsed) -> Parsed:

@@ -8,7 +8,6 @@ from iowhy.sources.formats._sysstat import Day
 from iowhy.sources.numbers import MIB, NS_PER_S, number
 
 NAME = "cachetop"
-TOOL = "cachetop"
 HINT = r"^\d\d:\d\d:\d\d Buffers MB:|^\s*PID\s+UID\s+CMD\s+HITS\s+MISSES"
 SURE = 0.95
 
@@ -25,7 +24,7 @@ DEFAULT_NS = 5 * NS_PER_S
 
 def read(block: Block) -> Parsed:
     """Into page_cache (per process) and memory_samples."""
-    parsed = Parsed(TOOL, units="pages; memory in MiB")
+    parsed = Parsed(NAME, units="pages; memory in MiB")
     day = Day(None)
     first: int | None = None
     index = -1

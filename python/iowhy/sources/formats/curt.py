@@ -9,7 +9,6 @@ from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import number
 
 NAME = "curt"
-TOOL = "curt"
 HINT = r"^\s*System Calls Summary|^\s*Count\s+Total Time\s+% sys\s+Avg Time|^Run on .*|^\s*System Summary\s*$"
 
 MS = 1_000_000
@@ -31,7 +30,7 @@ NEAR = (r"SVC \(Address\)|processing (?:total time|category)", 12)
 
 def read(block: Block) -> Parsed:
     """Into measurements: subject is the call (or a category of CPU time)."""
-    parsed = Parsed(TOOL, units="ms", host={"os": "AIX"})
+    parsed = Parsed(NAME, units="ms", host={"os": "AIX"})
     section = ""
     elapsed = False
     for at, line in parsed.lines(block):

@@ -10,7 +10,6 @@ from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import number
 
 NAME = "dd"
-TOOL = "dd"
 HINT = r"^\d+\+\d+ records in|^\d+ bytes (?:\(.*\) copied, |transferred in )"
 
 #: What makes the rate that of the device: written around the page cache, or through it before dd ends.
@@ -25,7 +24,7 @@ NEAR = (rf"^{_RECORDS.pattern}|^{_RESULT.pattern}$", 1)
 
 def read(block: Block) -> Parsed:
     """Into measurements: bytes, seconds and bytes per second of each run."""
-    parsed = Parsed(TOOL, units="bytes, seconds")
+    parsed = Parsed(NAME, units="bytes, seconds")
     runs = 0
     counted = any(_RECORDS.fullmatch(line.strip()) for line in block.lines)
     blocks: int | None = None

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from iowhy.sources.format import Block, Parsed, as_word
 
 NAME = "filefrag"
-TOOL = "filefrag"
 HINT = r"^(?:Filesystem type is: |File size of |.*: \d+ extents? found)"
 
 _SIZE = re.compile(r"File size of (.*) is (\d+) \((\d+) blocks? of (\d+) bytes\)")
@@ -30,7 +29,7 @@ SURE = 0.95
 
 def read(block: Block) -> Parsed:
     """Into extents (phase after) and files; counts of files without -v into measurements."""
-    parsed = Parsed(TOOL)
+    parsed = Parsed(NAME)
     hexadecimal = any(re.fullmatch(r"-[a-wyz]*x\w*", word) for word in block.command or ())
     path, unit = "", 4096
     extents = 0

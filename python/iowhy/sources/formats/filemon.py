@@ -9,7 +9,6 @@ import re
 from iowhy.sources.format import Block, Parsed
 
 NAME = "filemon"
-TOOL = "filemon"
 HINT = (
     r"^Most Active (?:Files|Segments|Logical Volumes|Physical Volumes)|^(?:FILE|VOLUME): /"
     r"|^Detailed (?:File|Logical Volume|Physical Volume|VM Segment) Stats|^System: AIX "
@@ -51,7 +50,7 @@ FIRST = (
 
 def read(block: Block) -> Parsed:
     """Into measurements: subject is the file or volume."""
-    parsed = Parsed(TOOL, units="volumes in blocks of 512 bytes, files in bytes, times in ms")
+    parsed = Parsed(NAME, units="volumes in blocks of 512 bytes, files in bytes, times in ms")
     parsed.host["os"] = "AIX"
     subject: str | None = None
     for at, line in parsed.lines(block):

@@ -9,7 +9,6 @@ import re
 from iowhy.sources.format import Block, Parsed, as_word
 
 NAME = "fileplace"
-TOOL = "fileplace"
 HINT = r"^File: \S.*\s+Size: \d+ bytes|frags? over space of \d+ frags?|(?:extents?|fragments?|frags?) out of \d+ possible"
 
 _NO_NAME = "(file)"
@@ -27,7 +26,7 @@ _TITLE = re.compile(r"(?:Inode:|Physical (?:Address|blocks)|Logical (?:Extent|Fr
 
 def read(block: Block) -> Parsed:
     """Into measurements: sequentiality and space_efficiency (0..1), extents, fragments."""
-    parsed = Parsed(TOOL, units="shares of 1", host={"os": "AIX"})
+    parsed = Parsed(NAME, units="shares of 1", host={"os": "AIX"})
     subject = _NO_NAME
     for at, line in parsed.lines(block):
         text = line.strip()

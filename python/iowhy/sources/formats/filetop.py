@@ -12,7 +12,6 @@ from iowhy.sources.formats._screens import HEAD, screens
 from iowhy.sources.numbers import KIB
 
 NAME = "filetop"
-TOOL = "filetop"
 HINT = r"^\s*[TP]ID\s+COMM\s+READS\s+WRITES\s+R_K[Bb]|" + HEAD
 SURE = 0.95
 BEGINS = "Tracing"
@@ -25,7 +24,7 @@ _ROW = re.compile(
 
 def read(block: Block) -> Parsed:
     """Each thread's calls into process_io, files into measurements: sums over all of the intervals."""
-    parsed = Parsed(TOOL, units="Kb of 1024 bytes, asked for by calls")
+    parsed = Parsed(NAME, units="Kb of 1024 bytes, asked for by calls")
     found, interval = screens(
         block, parsed, lambda text: "READS" in text and "WRITES" in text, _ROW
     )

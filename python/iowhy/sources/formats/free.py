@@ -12,7 +12,6 @@ from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import KIB, MIB, NS_PER_S, number, size
 
 NAME = "free"
-TOOL = "free"
 #: First words of its header; the columns keep their order in every language.
 _TOTALS = ("total", "gesamt", "总计", "总量", "總計", "合計", "totale", "totaal", "всего", "razem", "celkem")  # fmt: skip
 HINT = r"^\s*(?:" + "|".join(_TOTALS) + r")\s+\S+\s+\S+"
@@ -31,7 +30,7 @@ FIRST = (rf".*\n\s*Mem:|(?!\s*total\s)\D*\n\s*{_ROW.pattern}$", 2)
 
 def read(block: Block) -> Parsed:
     """Into memory_samples, one row per reading; each needs its Mem: row."""
-    parsed = Parsed(TOOL)
+    parsed = Parsed(NAME)
     step = interval_of(block.command) or NS_PER_S
     columns: list[str] = []
     foreign = False

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats import _vmstat
-from iowhy.sources.numbers import KIB, NS_PER_S, numbers, size
+from iowhy.sources.numbers import KIB, NS_PER_S, row, size
 
 NAME = "freebsd-vmstat"
 TOOL = "vmstat"
@@ -36,30 +36,25 @@ def read(block: Block) -> Parsed:
             parsed.reject(at, line)
     if len(rows) > 1:
         parsed.note("FreeBSD counts waiting for I/O as idle: iowait is unknown, not 0")
-    for row, start, interval in _vmstat.load(parsed, block, rows, "vmstat -w 5 -c 10"):
+    for one, start, interval in _vmstat.load(parsed, block, rows, "vmstat -w 5 -c 10"):
         seconds = interval / NS_PER_S
         counters = {
-            "context_switches": row.get("cs", 0.0) * seconds,
-            "page_in_bytes": row.get("pi", 0.0) * PAGE * seconds,
-            "page_out_bytes": row.get("po", 0.0) * PAGE * seconds,
+            "context_switches": one.get("cs", 0.0) * seconds,
+            "page_in_bytes": one.get("pi", 0.0) * PAGE * seconds,
+            "page_out_bytes": one.get("po", 0.0) * PAGE * seconds,
         }
-        _vmstat.emit(parsed, row, start, interval, counters, row["fre"])
-        for disk in _disks(row):
-            parsed.measure(disk, "operations_per_s", row[disk], start + interval)
+        _vmstat.emit(parsed, one, start, interval, counters, one["fre"])
+        for disk in _disks(one):
+            parsed.measure(disk, "operations_per_s", one[disk], start + interval)
     return parsed
 
 
 def _row(columns: Sequence[str], words: Sequence[str]) -> dict[str, float] | None:
-    if not columns or len(words) != len(columns):
-        return None
-    values = numbers(words, size)
-    if values is None:
-        return None
-    row = dict(zip(columns, values, strict=True))
-    for name, word in zip(columns, words, strict=True):
+    found = row(columns, words, size)
+    for name, word in zip(columns, words, strict=True) if found is not None else ():
         if name in {"avm", "fre"} and word[-1].isdigit():
-            row[name] *= KIB
-    return row
+            found[name] *= KIB
+    return found
 
 
 def _disks(row: _vmstat.Row) -> list[str]:

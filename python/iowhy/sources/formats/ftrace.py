@@ -14,7 +14,6 @@ from iowhy.sources.tracing import events, splitter
 from iowhy.sources.tracing.workspace import ON_DISK_FROM_BYTES, Workspace, space_for
 
 NAME = "ftrace"
-TOOL = "ftrace"
 TRACE_CMD = "trace-cmd report"
 HINT = r"^# tracer: |^cpus=\d|^CPU:\d+ \[|^.{1,40}-\d+ .{0,50} \d+\.\d{3,9}: +\w"
 
@@ -57,7 +56,7 @@ def from_file(file: IO[bytes], source: str, tool: str, names: Names, progress: P
 
 
 def _tool(first: Iterable[bytes]) -> str:
-    return TRACE_CMD if any(line.startswith(b"cpus=") for line in first) else TOOL
+    return TRACE_CMD if any(line.startswith(b"cpus=") for line in first) else NAME
 
 
 def _parsed(tool: str) -> Parsed:

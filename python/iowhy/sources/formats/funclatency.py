@@ -6,7 +6,6 @@ from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats import _histogram
 
 NAME = "funclatency"
-TOOL = "funclatency"
 HISTOGRAMS = True
 HINT = r"^Tracing \d+ functions? for|^Function = "
 
@@ -17,7 +16,7 @@ NEAR = (f"^{_TITLE.pattern}", 1)
 
 def read(block: Block) -> Parsed:
     """Into histograms, metric function_latency_ns and the function."""
-    parsed = Parsed(TOOL)
+    parsed = Parsed(NAME)
     match = _TITLE.match(block.lines[0]) if block.lines else None
     name = f" {match[1]}" if match else ""
     _histogram.read(block, parsed, f"function_latency_ns{name}")

@@ -4,7 +4,6 @@ from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats._json import items, mapping, real, value_of
 
 NAME = "hyperfine"
-TOOL = "hyperfine"
 LONG_LINES = True
 HINT = r'^\s*\{\s*(?:$|"results")'
 
@@ -19,7 +18,7 @@ FIRST = (r'[\s\S]*"results"[\s\S]*"command"', 8)
 
 def read(block: Block) -> Parsed:
     """Into measurements: subject is the command (with its parameters)."""
-    parsed = Parsed(TOOL, units="seconds")
+    parsed = Parsed(NAME, units="seconds")
     value = mapping(value_of(block, parsed))
     for result in items(value.get("results")):
         row = mapping(result)

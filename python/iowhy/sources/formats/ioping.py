@@ -6,7 +6,6 @@ from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats import _lines
 
 NAME = "ioping"
-TOOL = "ioping"
 HINT = (
     r"^\d[\d.]* \w*B? ?(?:<<<|>>>|from|to) \S.*: request=\d+ time=|^--- \S.* ioping statistics ---"
 )
@@ -23,4 +22,4 @@ _PASSED = re.compile(r"^generated |^$")
 
 def read(block: Block) -> Parsed:
     """Into measurements of the device or folder."""
-    return _lines.read(block, TOOL, _LINES, _PASSED)
+    return _lines.read(block, NAME, _LINES, _PASSED)

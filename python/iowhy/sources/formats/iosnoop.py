@@ -10,7 +10,6 @@ from iowhy.sources.format import Block, Parsed
 from iowhy.sources.names import dev_number
 
 NAME = "iosnoop"
-TOOL = "iosnoop"
 COMMAS_PART = True
 HINT = r"^\s*(?:STARTs\s+)?(?:ENDs\s+)?COMM\s+PID\s+TYPE\s+DEV\s+BLOCK\s+BYTES\s+LATms|^Tracing block I/O\.? ?(?:\.\.)?"
 SURE = 0.96
@@ -27,7 +26,7 @@ _FLAGS = {"S": "sync", "M": "metadata", "A": "readahead"}
 
 def read(block: Block) -> Parsed:
     """With a time, into block_requests; without, their sums for each disk and kind into measurements."""
-    parsed = Parsed(TOOL, units="seconds, milliseconds, bytes", host={"os": "Linux"})
+    parsed = Parsed(NAME, units="seconds, milliseconds, bytes", host={"os": "Linux"})
     starts = ends = False
     sums: dict[tuple[str, str], list[float]] = {}
     for at, line in parsed.lines(block):

@@ -13,7 +13,6 @@ from iowhy.sources.formats._iostat import Report, emit, idle_left_out
 from iowhy.sources.numbers import number, numbers, size
 
 NAME = "iostat"
-TOOL = "iostat"
 # -h puts the name last, and breaks -x into four tables: reads, writes, discards, flushes.
 # The word for a device, and the names of plain -d, are in the machine's language. BSD's begin with "device", sar's with "DEV".
 _DEVICE = (
@@ -69,7 +68,7 @@ class _Reader:
     """Goes through the lines; `state` is what the last header announced: "cpu", "rows" or nothing."""
 
     def __init__(self) -> None:
-        self.parsed = Parsed(TOOL, units="kB of 1024 bytes, sectors of 512 bytes, waits in ms")
+        self.parsed = Parsed(NAME, units="kB of 1024 bytes, sectors of 512 bytes, waits in ms")
         self.reports: list[Report] = []
         self.has_banner = False
         self._columns: list[str] = []

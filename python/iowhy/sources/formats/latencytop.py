@@ -10,7 +10,6 @@ from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import number
 
 NAME = "latencytop"
-TOOL = "latencytop"
 HINT = r"^\s*(?:Globals: )?Cause\s+Maximum\s+Percentage|^Latency Top version|^=+ \w{3} \w{3} +\d"
 
 MS = 1_000_000
@@ -28,7 +27,7 @@ FIRST = (r"(?!=)|.*\nGlobals:", 2)
 
 def read(block: Block) -> Parsed:
     """Into measurements: subject is the reason; share, max_ns and (if printed) total_ns and count."""
-    parsed = Parsed(TOOL, units="ms and percent of all waiting")
+    parsed = Parsed(NAME, units="ms and percent of all waiting")
     process: str | None = None
     total: float | None = None
     stacks: list[tuple[str, int, int, int]] = []

@@ -79,10 +79,5 @@ def _emit(parsed: Parsed, rows: Sequence[dict[str, dict[str, float]]], block: Bl
                 parsed.intervals.add("cpu_samples", {"cpu": -1}, end - interval, interval, counters)
             elif "KB/t" in values:
                 parsed.measure(of, "operations_per_s", values.get("tps", values.get("xfrs")), end)
-                parsed.measure(
-                    of,
-                    "moved_bytes_per_s",
-                    values.get("MB/s", 0.0) * MIB if "MB/s" in values else None,
-                    end,
-                )
+                parsed.measure(of, "moved_bytes_per_s", values.get("MB/s"), end, MIB)
                 parsed.measure(of, "mean_bytes", values["KB/t"] * KIB, end)

@@ -52,8 +52,7 @@ def read(block: Block) -> Parsed:
         if name and work and (match := _SPEED.search(text)):
             known = True
             parsed.measure(name, f"{work}_bytes_per_s", float(match[2]) * KIB)
-            minutes = number(match[1])
-            parsed.measure(name, f"{work}_left_s", None if minutes is None else minutes * 60)
+            parsed.measure(name, f"{work}_left_s", number(match[1]), unit=60)
         if name and (match := _LATER.search(text)):
             known = True
             parsed.note(f"{name}: its {match[1]} waits for another one")

@@ -7,7 +7,6 @@ from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import number
 
 NAME = "mongostat"
-TOOL = "mongostat"
 HINT = r"^\s*(?:host\s+)?insert\s+query\s+update\s+delete\s+getmore\s+command\s+dirty"
 
 _SHARES = {"dirty": "cache_dirty_share", "used": "cache_used_share"}
@@ -19,7 +18,7 @@ STALLS = 0.2
 
 def read(block: Block) -> Parsed:
     """Into measurements of MongoDB, means over the rows."""
-    parsed = Parsed(TOOL, units="a second; shares of the cache")
+    parsed = Parsed(NAME, units="a second; shares of the cache")
     columns: list[str] = []
     dirty: list[float] = []
     for at, line in parsed.lines(block):

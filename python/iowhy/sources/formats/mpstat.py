@@ -10,7 +10,6 @@ from iowhy.sources.formats import _sysstat
 from iowhy.sources.formats._iostat import cpu_counters
 
 NAME = "mpstat"
-TOOL = "mpstat"
 _HEAD = rf"(?:{_sysstat.TIME}|{_sysstat.AVERAGE})\s+CPU\s+%usr?\b.*%idle"
 HINT = _sysstat.BANNER + "|^" + _HEAD
 
@@ -31,7 +30,7 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
 
 def read(block: Block) -> Parsed:
     """Into cpu_samples, one series per CPU."""
-    parsed = Parsed(TOOL, units="percent of each CPU's time")
+    parsed = Parsed(NAME, units="percent of each CPU's time")
     rows = _sysstat.rows(block, parsed)
     usual = _sysstat.length(rows, block.command)
     dropped = 0

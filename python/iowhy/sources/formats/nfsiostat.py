@@ -14,7 +14,6 @@ from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import KIB, NS_PER_S, number
 
 NAME = "nfsiostat"
-TOOL = "nfsiostat"
 HINT = r"^\S+:\S* mounted on \S+\s*$"
 
 _MOUNT = re.compile(r"(\S+:\S*) mounted on (\S+?):?\s*")
@@ -42,7 +41,7 @@ NEAR = (r"\bops?/s\s+rpc bklog", 4)
 
 def read(block: Block) -> Parsed:
     """Into measurements: subject is the mount point. With one report of each mount, since it was mounted."""
-    parsed = Parsed(TOOL, units="kB of 1024 bytes; ms")
+    parsed = Parsed(NAME, units="kB of 1024 bytes; ms")
     reports: list[_Report] = []
     columns: list[str] = []
     side = ""
@@ -100,8 +99,7 @@ def _emit(parsed: Parsed, reports: Sequence[_Report], block: Block) -> None:
     seen: dict[str, int] = {}
     for one in taken:
         seen[one.mount] = seen.get(one.mount, 0) + 1
-        for metric, value in one.values.items():
-            parsed.measure(one.mount, metric, value, seen[one.mount] * interval if later else None)
+        parsed.measures(one.mount, one.values, seen[one.mount] * interval if later else None)
     for mount in dict.fromkeys(mounts):
         _queued(parsed, mount, [one.values for one in taken if one.mount == mount])
 

@@ -55,8 +55,7 @@ def read(block: Block) -> Parsed:
                 found.setdefault(_METRICS[name], value * unit)
         elif not re.match(r"\s+#|\s*\(|\s*Some events", line):
             parsed.reject(at, line)
-    for metric, value in found.items():
-        parsed.measure(subject, metric, value)
+    parsed.measures(subject, found)
     _ran(parsed, subject, found)
     return parsed
 

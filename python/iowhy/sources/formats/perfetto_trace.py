@@ -12,7 +12,6 @@ from iowhy.sources.tracing import events, splitter
 from iowhy.sources.tracing.workspace import space_for
 
 NAME = "perfetto"
-TOOL = "perfetto"
 
 #: A packet is a page or a few of events; anything larger is damaged or hostile (logs/src/perfetto/packets.rs).
 PACKET_MAX_BYTES = 64 * 1024 * 1024
@@ -40,7 +39,7 @@ def sniff_head(head: bytes) -> float | None:
 
 def stream(path: Path, names: Names, progress: Progress) -> Parsed:
     """Into what the events say, as for ftrace's text."""
-    parsed = Parsed(TOOL, clock="boot", units="nanoseconds since boot")
+    parsed = Parsed(NAME, clock="boot", units="nanoseconds since boot")
     with space_for(path) as space:
         split = splitter.from_path(NAME, path, parsed, progress)
         host = split.summary["host"]

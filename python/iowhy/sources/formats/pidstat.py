@@ -10,7 +10,6 @@ from iowhy.sources.formats import _sysstat
 from iowhy.sources.numbers import KIB, NS_PER_S
 
 NAME = "pidstat"
-TOOL = "pidstat"
 _HEAD = rf"(?:#\s+Time|{_sysstat.AVERAGE}|{_sysstat.TIME})\s+(?:UID|USER|PID|TGID)\s.*Command"
 HINT = _sysstat.BANNER + "|^" + _HEAD
 TICK_NS = 10_000_000
@@ -29,7 +28,7 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
 
 def read(block: Block) -> Parsed:
     """-u of threads into thread_time, -d into process_io; the rest into measurements."""
-    parsed = Parsed(TOOL, units="kB of 1024 bytes; iodelay in ticks of 10 ms")
+    parsed = Parsed(NAME, units="kB of 1024 bytes; iodelay in ticks of 10 ms")
     rows = _sysstat.rows(block, parsed)
     usual = parsed.length_ns(_sysstat.length(rows, block.command), rows)
     process = 0
@@ -82,8 +81,7 @@ def _row(
     for column, (metric, unit) in _PLAIN.items():
         if column in values:
             found[metric] = values[column] * unit
-    for metric, value in found.items():
-        parsed.measure(f"{comm} ({tid or tgid})", metric, value, row.end_ns)
+    parsed.measures(f"{comm} ({tid or tgid})", found, row.end_ns)
 
 
 def _cpu(

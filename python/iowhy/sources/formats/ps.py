@@ -12,7 +12,6 @@ from iowhy.sources.formats import _states
 from iowhy.sources.numbers import KIB, number
 
 NAME = "ps"
-TOOL = "ps"
 #: `ps aux` without its title: user, pid, %cpu, %mem, vsz, rss, tty, stat, start, time, command.
 _BARE = (
     r"\s*\S+\s+\d+\s+[\d.]+\s+[\d.]+\s+\d+\s+\d+\s+\S+\s+[DRSTtZXIW][<NLsl+]*\s+\S+\s+\d+:\d+\s+\S"
@@ -45,7 +44,7 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
 
 def read(block: Block) -> Parsed:
     """Into measurements: threads in uninterruptible sleep by what they wait for, and CPU and memory of processes."""
-    parsed = Parsed(TOOL, units="CPU share since each process began; memory in KiB")
+    parsed = Parsed(NAME, units="CPU share since each process began; memory in KiB")
     columns = _untitled(block)
     sleepers: list[_states.Sleeper] = []
     states: list[str] = []

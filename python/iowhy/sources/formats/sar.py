@@ -8,7 +8,6 @@ from iowhy.sources.formats._sar import MEMORY, PRESSURE, VM_COUNTERS, VM_LEVELS,
 from iowhy.sources.numbers import NS_PER_S
 
 NAME = "sar"
-TOOL = "sar"
 _HEAD = rf"(?:{_sysstat.TIME}|{_sysstat.AVERAGE})\s+(?:CPU\s+%us|proc/s|pswpin/s|pgpgin/s|tps\s+rtps|kbmemfree|runq-sz|DEV\s+tps|%s(?:cpu|io|mem)-10|kbswpfree|INTR\s)"
 HINT = _sysstat.BANNER + "|^" + _HEAD
 _KNOWN = (
@@ -44,7 +43,7 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
 
 def read(block: Block) -> Parsed:
     """All tables of one instant together."""
-    parsed = Parsed(TOOL, units="kB of 1024 bytes, sectors of 512 bytes, waits in ms")
+    parsed = Parsed(NAME, units="kB of 1024 bytes, sectors of 512 bytes, waits in ms")
     rows = _sysstat.rows(block, parsed)
     usual = _sysstat.length(rows, block.command) or NS_PER_S
     by_time: dict[int, Collected] = {}

@@ -20,7 +20,6 @@ from iowhy.sources.tracing.splitter import Split
 from iowhy.sources.tracing.workspace import Workspace, space_for
 
 NAME = "strace"
-TOOL = "strace"
 HINT = r"\) += (-?\d|\?|0x)|<unfinished \.\.\.>|resumed>|^strace: Process \d+ "
 
 EVENT = (
@@ -49,7 +48,7 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
 
 def read(block: Block) -> Parsed:
     """A log in a paste."""
-    parsed = Parsed(TOOL)
+    parsed = Parsed(NAME)
     with Workspace(on_disk=False) as space:
         split = splitter.from_lines(NAME, block.lines, block.first_line, block.source, parsed)
         _emit(space, split, block.names, parsed)
@@ -58,7 +57,7 @@ def read(block: Block) -> Parsed:
 
 def stream(path: Path, names: Names, progress: Progress) -> Parsed:
     """A log in a file of any size."""
-    parsed = Parsed(TOOL)
+    parsed = Parsed(NAME)
     with space_for(path) as space:
         split = splitter.from_path(NAME, path, parsed, progress)
         _emit(space, split, names, parsed)

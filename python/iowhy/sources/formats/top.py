@@ -14,7 +14,6 @@ from iowhy.sources.formats._sysstat import Day
 from iowhy.sources.numbers import KIB, NS_PER_S, number, size
 
 NAME = "top"
-TOOL = "top"
 # "Tasks: 181 total, 2 running, …" and the line of CPU shares, in any language: a word, then numbers with a word behind each.
 _TASKS = r"\S+\s*:\s+(?:\d+ [^\W\d]\S*,\s+){3,5}\d+ [^\W\d]\S*\s*$"
 _SHARES = r"%?[^\W\d]\S{0,11}\s*:\s*(?:\d+[.,]\d\s*%?\s?[^\W\d]{2,3}[,\s]+){6,7}\d+[.,]\d\s*%?\s?[^\W\d]{2,3}\s*$"
@@ -65,7 +64,7 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
 
 def read(block: Block) -> Parsed:
     """Into cpu_samples, memory_samples and, per process, measurements."""
-    parsed = Parsed(TOOL, units="memory in the unit that its lines name; percent of one CPU")
+    parsed = Parsed(NAME, units="memory in the unit that its lines name; percent of one CPU")
     day = Day(None)
     iterations: list[_Iteration] = []
     columns: list[str] = []

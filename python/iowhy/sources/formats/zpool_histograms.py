@@ -108,18 +108,8 @@ def _emit(parsed: Parsed, found: Sequence[_Histogram], block: Block) -> None:
             whole = [row for row in one.rows if len(row[2]) == len(one.columns)]
             counts = [(low, high, values[index]) for low, high, values in whole if values[index]]
             for low, high, count in counts:
-                parsed.add(
-                    "histograms",
-                    {
-                        "ts_ns": None,
-                        "metric": f"zfs_{name}_{'ns' if one.latencies else 'bytes'}",
-                        "dev": one.of,
-                        "comm": None,
-                        "low": low,
-                        "high": high,
-                        "count": round(count),
-                    },
-                )
+                metric = f"zfs_{name}_{'ns' if one.latencies else 'bytes'}"
+                parsed.bucket(metric, low, high, round(count), one.of)
             if one.latencies and counts:
                 _percentiles(parsed, one.of, name, counts)
 

@@ -44,13 +44,14 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from msgspec import Struct, field
 
 from iowhy.errors import Problem
 from iowhy.invocation import quoted
 from iowhy.recordings.stored_rows import StoredRows
+from iowhy.sources.clock import interval_of
 from iowhy.sources.intervals import Interval as Interval
 from iowhy.sources.intervals import Intervals
 from iowhy.sources.names import Names
@@ -62,6 +63,8 @@ Progress = Callable[[int, int], None]
 #: What `ts_ns` of the rows counts from. "wall": the Unix epoch; "boot": the traced machine's
 #: CLOCK_MONOTONIC; "own": the start of this output, because it is not dated.
 Clock = Literal["wall", "boot", "own"]
+
+Report = TypeVar("Report")
 
 #: Lines of tables are short; longer ones are cut before a reader's regular expressions meet them.
 LINE_CHARACTERS = 2000
@@ -203,6 +206,41 @@ class Parsed(Struct):
         if known is None and load:
             self.note(f"the interval of {self.tool} is not shown: 1 s is assumed")
         return known or NS_PER_S
+
+    def load(
+        self, reports: Sequence[Report], what: str, block: Block, more: str
+    ) -> Iterator[tuple[Report, int, int]]:
+        """Each report but the first, which is since boot, with its start and length; `more` is the command that gives some."""
+        if reports:
+            self.note(f"the first {what} is an average since boot, and not taken for load")
+        if len(reports) < 2:
+            self.missing.append(more)
+        length = self.length_ns(interval_of(block.command), reports[1:])
+        for at, report in enumerate(reports[1:]):
+            yield report, at * length, length
+
+    def request(
+        self,
+        dev: int | None,
+        times: tuple[int, int, int],
+        sector: int | None,
+        size: int,
+        op: str,
+        flags: Sequence[str],
+        tid: int,
+        kind: str = "",
+    ) -> None:
+        """Append one row to block_requests; `times`: queued, issued, completed; `kind`: of what it is, if that is known."""
+        kind = kind or ("flush" if op == "flush" else "unknown")
+        queue, issue, complete = times
+        row: dict[str, object] = {
+            "queue_ns": queue,
+            "issue_ns": issue,
+            "complete_ns": complete,
+            "dev": dev,
+        }
+        row |= {"sector": sector, "bytes": size, "op": op, "flags": list(flags), "tgid": tid}
+        self.add("block_requests", {**row, "tid": tid, "owner_kind": kind, "in_scope": True, "error": 0})  # fmt: skip
 
     def reject(self, number: int, text: str) -> None:
         """Note a line that was not understood; its text is cut to 200 characters."""

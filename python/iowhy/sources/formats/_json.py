@@ -60,3 +60,13 @@ def reals(value: object) -> dict[str, float]:
     """The numbers of an object."""
     found = {key: real(one) for key, one in mapping(value).items()}
     return {key: one for key, one in found.items() if one is not None}
+
+
+def host_of(parsed: Parsed, facts: dict[str, object]) -> None:
+    """Note the machine of sysstat's JSON."""
+    names = {"nodename": "name", "release": "kernel", "machine": "machine", "sysname": "os"}
+    for key, name in names.items():
+        if isinstance(facts.get(key), str):
+            parsed.host.setdefault(name, facts[key])
+    if isinstance(facts.get("number-of-cpus"), int):
+        parsed.host.setdefault("cpus", facts["number-of-cpus"])

@@ -70,6 +70,19 @@ def first_row(lines: Sequence[str], at: int, reach: int = 6) -> str:
     return ""
 
 
+def titles(lines: Sequence[str], at: int) -> tuple[list[str], bool]:
+    """The words of a header at a line, or below the banner at it, without the time; and whether it is a banner."""
+    banner = lines[at].startswith("Linux ")
+    return stripped(first_row(lines, at) if banner else lines[at]).split(), banner
+
+
+def cpu_of(label: str) -> int | None:
+    """A CPU's number; -1 is all of them, None no CPU."""
+    if label in {"all", "-1"}:
+        return -1
+    return int(label) if label.isdigit() else None
+
+
 class Day:
     """Turns times of day into wall-clock time, over midnight too.
 

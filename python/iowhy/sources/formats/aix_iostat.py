@@ -6,9 +6,8 @@ directions. The first report is since boot.
 
 import re
 
-from iowhy.sources.clock import interval_of
 from iowhy.sources.format import Block, Parsed
-from iowhy.sources.formats._iostat import cpu_counters
+from iowhy.sources.formats._iostat import add_cpu
 from iowhy.sources.formats.aix_vmstat import configuration
 from iowhy.sources.numbers import KIB, NS_PER_S, number
 
@@ -49,19 +48,14 @@ def read(block: Block) -> Parsed:
             reports[-1][0].update(zip(cpu_columns, values[2:], strict=True))
         else:
             parsed.reject(at, line)
-    if reports:
-        parsed.note("the first report of iostat is an average since boot, and not taken for load")
-    if len(reports) < 2:
-        parsed.missing.append("iostat -D 1 10")
-    interval = parsed.length_ns(interval_of(block.command), reports[1:])
-    for at, (cpu, disks) in enumerate(reports):
-        since_boot = at == 0
-        start = (at - 1) * interval
-        if cpu and not since_boot:
-            counters = cpu_counters(cpu, interval)
-            parsed.intervals.add("cpu_samples", {"cpu": -1}, start, interval, counters)
+    for name, row in reports[0][1].items() if reports else ():
+        _disk(parsed, name, row, None, 0)
+    what, more = "report of iostat", "iostat -D 1 10"
+    for (cpu, disks), start, interval in parsed.load(reports, what, block, more):
+        if cpu:
+            add_cpu(parsed, cpu, start, interval)
         for name, row in disks.items():
-            _disk(parsed, name, row, None if since_boot else start + interval, interval)
+            _disk(parsed, name, row, start + interval, interval)
     return parsed
 
 

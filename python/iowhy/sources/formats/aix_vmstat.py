@@ -39,7 +39,7 @@ def read(block: Block) -> Parsed:
             rows.append(found)
         else:
             parsed.reject(at, line)
-    for one, start, interval in _vmstat.load(parsed, block, rows, "vmstat 1 10"):
+    for one, start, interval in parsed.load(rows, "line of vmstat", block, "vmstat 1 10"):
         seconds = interval / NS_PER_S
         counters = {"context_switches": one["cs"] * seconds}
         if "fi" in one and "fo" in one:

@@ -36,7 +36,7 @@ def read(block: Block) -> Parsed:
             parsed.reject(at, line)
     if len(rows) > 1:
         parsed.note("FreeBSD counts waiting for I/O as idle: iowait is unknown, not 0")
-    for one, start, interval in _vmstat.load(parsed, block, rows, "vmstat -w 5 -c 10"):
+    for one, start, interval in parsed.load(rows, "line of vmstat", block, "vmstat -w 5 -c 10"):
         seconds = interval / NS_PER_S
         counters = {
             "context_switches": one.get("cs", 0.0) * seconds,
@@ -51,9 +51,10 @@ def read(block: Block) -> Parsed:
 
 def _row(columns: Sequence[str], words: Sequence[str]) -> dict[str, float] | None:
     found = row(columns, words, size)
-    for name, word in zip(columns, words, strict=True) if found is not None else ():
-        if name in {"avm", "fre"} and word[-1].isdigit():
-            found[name] *= KIB
+    if found is not None:
+        for name, word in zip(columns, words, strict=True):
+            if name in {"avm", "fre"} and word[-1].isdigit():
+                found[name] *= KIB
     return found
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from iowhy.sources.clock import interval_of
 from iowhy.sources.format import Block, Parsed
-from iowhy.sources.formats._iostat import device_counters
+from iowhy.sources.formats._iostat import add_disk
 from iowhy.sources.numbers import NS_PER_S, row
 
 NAME = "gstat"
@@ -88,9 +88,5 @@ def _emit(
         for name in wholes:
             one = dict(rows[name])
             one["%util"] = one.pop("%busy", 0.0)
-            counters = device_counters(one, interval)
-            if counters is not None:
-                key = {"dev": block.names.disk(name)}
-                level = {"in_flight": int(one["L(q)"])}
-                parsed.intervals.add("disk_samples", key, start, interval, counters, level)
+            add_disk(parsed, block.names, name, one, start, interval, "L(q)")
         start += interval

@@ -76,21 +76,7 @@ def _row(
         return
     issue = times[0] if starts else times[0] - latency
     complete = times[-1] if ends and len(times) > 1 - (not starts) else issue + latency
-    parsed.add(
-        "block_requests",
-        {
-            "queue_ns": issue,
-            "issue_ns": issue,
-            "complete_ns": complete,
-            "dev": dev,
-            "sector": None if flush or int(row["block"]) >= 2**62 else int(row["block"]),
-            "bytes": size,
-            "op": "flush" if flush else kind,
-            "flags": [name for letter, name in _FLAGS.items() if letter in letters[1:]],
-            "tgid": pid,
-            "tid": pid,
-            "owner_kind": "flush" if flush else "unknown",
-            "in_scope": True,
-            "error": 0,
-        },
-    )
+    sector = None if flush or int(row["block"]) >= 2**62 else int(row["block"])
+    flags = [name for letter, name in _FLAGS.items() if letter in letters[1:]]
+    op = "flush" if flush else kind
+    parsed.request(dev, (issue, issue, complete), sector, size, op, flags, pid)

@@ -3,7 +3,7 @@
 from iowhy.sources.clock import interval_of, wall_ns
 from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats._iostat import Report, emit
-from iowhy.sources.formats._json import items, mapping, reals, value_of
+from iowhy.sources.formats._json import host_of, items, mapping, reals, value_of
 
 NAME = "iostat-json"
 TOOL = "iostat"
@@ -19,7 +19,7 @@ def read(block: Block) -> Parsed:
     value = mapping(mapping(value_of(block, parsed)).get("sysstat"))
     for host in items(value.get("hosts")):
         facts = mapping(host)
-        _host(parsed, facts)
+        host_of(parsed, facts)
         reports = []
         for entry in items(facts.get("statistics")):
             statistics = mapping(entry)
@@ -45,17 +45,3 @@ def read(block: Block) -> Parsed:
             interval_ns=interval_of(block.command),
         )
     return parsed
-
-
-def _host(parsed: Parsed, facts: dict[str, object]) -> None:
-    for key, name in (
-        ("nodename", "name"),
-        ("release", "kernel"),
-        ("machine", "machine"),
-        ("sysname", "os"),
-    ):
-        if isinstance(facts.get(key), str):
-            parsed.host[name] = facts[key]
-    cpus = facts.get("number-of-cpus")
-    if isinstance(cpus, int):
-        parsed.host["cpus"] = cpus

@@ -2,8 +2,9 @@
 
 from iowhy.sources.clock import interval_of, wall_ns
 from iowhy.sources.format import Block, Parsed
-from iowhy.sources.formats._iostat import cpu_counters
-from iowhy.sources.formats._json import items, mapping, reals, value_of
+from iowhy.sources.formats._iostat import add_cpu
+from iowhy.sources.formats._json import host_of, items, mapping, reals, value_of
+from iowhy.sources.formats._sysstat import cpu_of
 
 NAME = "mpstat-json"
 TOOL = "mpstat"
@@ -20,9 +21,7 @@ def read(block: Block) -> Parsed:
     value = mapping(mapping(value_of(block, parsed)).get("sysstat"))
     for host in items(value.get("hosts")):
         facts = mapping(host)
-        cpus = facts.get("number-of-cpus")
-        if isinstance(cpus, int):
-            parsed.host["cpus"] = cpus
+        host_of(parsed, facts)
         entries = [mapping(entry) for entry in items(facts.get("statistics"))]
         ends = [wall_ns(f"{facts.get('date')} {entry.get('timestamp')}") for entry in entries]
         dates = [end for end in ends if end is not None]
@@ -45,11 +44,7 @@ def read(block: Block) -> Parsed:
 def _cpus(parsed: Parsed, entry: dict[str, object], start: int, interval: int) -> None:
     for one in items(entry.get("cpu-load")):
         row = mapping(one)
-        label = str(row.get("cpu"))
-        shares = reals(row)
-        if "idle" not in shares or not (label == "all" or label.isdigit()):
+        cpu, shares = cpu_of(str(row.get("cpu"))), reals(row)
+        if "idle" not in shares or cpu is None:
             continue
-        cpu = -1 if label == "all" else int(label)
-        parsed.intervals.add(
-            "cpu_samples", {"cpu": cpu}, start, interval, cpu_counters(shares, interval)
-        )
+        add_cpu(parsed, shares, start, interval, cpu)

@@ -17,13 +17,9 @@ TICK_NS = 10_000_000
 
 def sniff(lines: Sequence[str], at: int) -> Claim | None:
     """The banner with pidstat's header below it, or that header alone."""
-    line = lines[at]
-    if line.startswith("Linux "):
-        words = _sysstat.first_row(lines, at).split()
-        found = "Command" in words and ({"PID", "TGID"} & set(words))
-        return Claim(0.95) if found else None
-    words = line.split()
-    return Claim(0.9, again=True) if words[-1:] == ["Command"] else None
+    words, banner = _sysstat.titles(lines, at)
+    found = words[-1:] == ["Command"] and bool({"PID", "TGID"} & set(words))
+    return Claim(0.95, again=not banner) if found else None
 
 
 def read(block: Block) -> Parsed:

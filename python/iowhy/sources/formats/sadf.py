@@ -2,8 +2,9 @@
 
 from iowhy.sources.clock import wall_ns
 from iowhy.sources.format import Block, Parsed
-from iowhy.sources.formats._json import items, mapping, real, reals, value_of
+from iowhy.sources.formats._json import host_of, items, mapping, real, reals, value_of
 from iowhy.sources.formats._sar import Collected
+from iowhy.sources.formats._sysstat import cpu_of
 from iowhy.sources.numbers import NS_PER_S
 
 NAME = "sadf"
@@ -59,12 +60,7 @@ def read(block: Block) -> Parsed:
     parsed.version = version if isinstance(version, str) else None
     for host in items(value.get("hosts")):
         facts = mapping(host)
-        for key, name in (("nodename", "name"), ("release", "kernel"), ("machine", "machine")):
-            if isinstance(facts.get(key), str):
-                parsed.host.setdefault(name, facts[key])
-        cpus = facts.get("number-of-cpus")
-        if isinstance(cpus, int):
-            parsed.host.setdefault("cpus", cpus)
+        host_of(parsed, facts)
         for entry in items(facts.get("statistics")):
             _instant(parsed, mapping(entry))
     return parsed
@@ -82,11 +78,9 @@ def _instant(parsed: Parsed, entry: dict[str, object]) -> None:
         now.machine.update({keys[key]: v for key, v in values.items() if key in keys})
     for load in items(entry.get("cpu-load")) + items(entry.get("cpu-load-all")):
         row = mapping(load)
-        label = str(row.get("cpu"))
-        if label in {"all", "-1"} or label.isdigit():
-            now.cpus[-1 if label in {"all", "-1"} else int(label)] = {
-                key: v for key, v in reals(row).items() if key != "cpu"
-            }
+        cpu = cpu_of(str(row.get("cpu")))
+        if cpu is not None:
+            now.cpus[cpu] = {key: v for key, v in reals(row).items() if key != "cpu"}
     for disk in items(entry.get("disk")):
         row = mapping(disk)
         name = row.get("disk-device")

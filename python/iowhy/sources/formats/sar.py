@@ -21,9 +21,7 @@ _KNOWN = (
 
 def sniff(lines: Sequence[str], at: int) -> Claim | None:
     """The banner with one of sar's headers below it, or such a header alone."""
-    line = lines[at]
-    banner = line.startswith("Linux ")
-    head = _sysstat.stripped(_sysstat.first_row(lines, at) if banner else line).split()
+    head, banner = _sysstat.titles(lines, at)
     if not head or "Command" in head:
         return None
     if head[0] == "CPU" and len(head) > 1 and head[1] in {"%user", "%usr"}:
@@ -52,11 +50,9 @@ def read(block: Block) -> Parsed:
         now = by_time.setdefault(row.end_ns, Collected(start, row.end_ns))
         values = row.numbers()
         if row.columns[0] == "CPU" and "%idle" in row.columns:
-            label = row.cells[0]
-            if label == "all" or label.isdigit():
-                now.cpus[-1 if label == "all" else int(label)] = {
-                    name.lstrip("%"): value for name, value in values.items()
-                }
+            cpu = _sysstat.cpu_of(row.cells[0])
+            if cpu is not None:
+                now.cpus[cpu] = {name.lstrip("%"): value for name, value in values.items()}
         elif row.columns[0] == "DEV":
             now.disks[row.cells[0]] = {n: v for n, v in values.items() if n != "DEV"}
         elif row.columns[-1] == "DEV":

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.formats import _states
-from iowhy.sources.formats._iostat import cpu_counters
+from iowhy.sources.formats._iostat import add_cpu
 from iowhy.sources.formats._sysstat import Day
 from iowhy.sources.numbers import KIB, NS_PER_S, number, size
 
@@ -175,13 +175,7 @@ def _emit(parsed: Parsed, iterations: Sequence[_Iteration], block: Block) -> Non
         if alone and not first:
             interval = end = DELAY_NS
         if interval > 0 and "idle" in now.cpu:
-            parsed.intervals.add(
-                "cpu_samples",
-                {"cpu": -1},
-                end - interval,
-                interval,
-                cpu_counters(now.cpu, interval),
-            )
+            add_cpu(parsed, now.cpu, end - interval, interval)
         if now.memory:
             parsed.add("memory_samples", {"ts_ns": end, **now.memory})
             total = now.memory.get("total_bytes")

@@ -49,6 +49,8 @@ class Variant(Struct, frozen=True):
 CPU = ("cpu-serial", "cpu-saturated", "cpu-delayed")
 #: What is right where the disk is no limit any more.
 FINE = ("healthy", "not-io", *CPU)
+#: What is right of a program that computes.
+COMPUTES = ("cpu-serial", "cpu-saturated", "not-io", "healthy")
 
 
 class Figure(Struct, frozen=True):

@@ -9,8 +9,7 @@ from msgspec import Struct
 from iowhy.errors import Problem
 from iowhy.package_files import files_by_name
 from iowhy.recordings.schema import tables
-from iowhy.relations.relation import Column
-from iowhy.relations.sql_header import parse_headed
+from iowhy.relations.sql_header import Column, parse_headed
 
 #: What stands in place of a report's table while a stretch of time is chosen: sums by the key of its rows, or rows as they are.
 NARROWED = ("narrowed", "listed")

@@ -123,13 +123,7 @@ impl Thread {
             blocked_ns: Some(parts.blocked_ns),
             sleeping_ns: Some(parts.sleeping_ns),
             // /proc tells none of these.
-            cpu_recorder_ns: None,
-            cpu_calls_ns: None,
-            cpu_reclaim_ns: None,
-            waits_ns: None,
-            waited_ns: None,
-            waited_runnable_ns: None,
-            waited_blocked_ns: None,
+            ..rows::ThreadTime::default()
         }));
         self.interval_start_ns = self.last_ns;
     }

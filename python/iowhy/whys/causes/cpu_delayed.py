@@ -117,7 +117,6 @@ CAUSE = Cause(
         ),
         DEDICATED_CPUS,
     ),
-    experiment=None,
     find=find,
     unseen_without=("thread_time", "cpu_samples"),
     settled_by=next_command.CPU,

@@ -321,7 +321,6 @@ CAUSE = Cause(
         "calls that jump: then their size is not the reason (random-access)",
     ),
     remedies=(_LARGER, _GATHERED, _COLLECTIVE, _NO_SIEVE),
-    experiment=None,
     find=find,
     unseen_without=("syscalls", "block_requests"),
     settled_by=next_command.FILE,

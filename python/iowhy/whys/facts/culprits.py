@@ -75,8 +75,7 @@ def heaviest(members: Sequence[Member]) -> Culprit:
 
 def most_loading(relations: Relations, resource: str, dev: int) -> Culprit | None:
     """The group with most of the `requests` of a device, or of the `dirty pages` on a disk's filesystems; None if there is none."""
-    found = relations.read(
+    return relations.first(
         Culprit,
         f"SELECT {COLUMNS} FROM competing_load WHERE resource = '{resource}' AND dev = {dev} AND place = 1",
     )
-    return found[0] if found else None

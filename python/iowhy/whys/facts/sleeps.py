@@ -100,11 +100,6 @@ WHERE c.sleeping_ns > 0 GROUP BY c.tid, c.tgid, c.name, c.dev, c.ino
 """
 
 
-class _Name(Struct, frozen=True):
-    tgid: int
-    name: str
-
-
 def sleeper(relations: Relations) -> Sleep | None:
     """Where the busiest thread sleeps; if that is for another process of the recording, where that one does. None where no call is known."""
     if not all(map(relations.has, ("threads", "thread_time", "syscall_totals"))):
@@ -153,11 +148,8 @@ def _longest(relations: Relations) -> dict[int, _Call]:
 
 def _peers(relations: Relations) -> frozenset[int]:
     """Processes that make calls on sockets."""
-    found = relations.read(
-        _Name,
-        f"SELECT DISTINCT tgid, name FROM syscall_totals WHERE name IN {classes.quoted(_PEERS)}",
-    )
-    return frozenset(one.tgid for one in found)
+    sql = f"SELECT DISTINCT tgid FROM syscall_totals WHERE name IN {classes.quoted(_PEERS)}"
+    return frozenset(relations.values(int, sql))
 
 
 def waits_for_work(relations: Relations, mode: str) -> str | None:
@@ -167,16 +159,8 @@ def waits_for_work(relations: Relations, mode: str) -> str | None:
     it waits for.
     """
     asked = classes.quoted(_SERVES | _WATCHES | {"connect"})
-    called = (
-        {
-            one.name
-            for one in relations.read(
-                _Name, f"SELECT DISTINCT 0 AS tgid, name FROM syscall_totals WHERE name IN {asked}"
-            )
-        }
-        if relations.has("syscall_totals")
-        else set()
-    )
+    sql = f"SELECT DISTINCT name FROM syscall_totals WHERE name IN {asked}"
+    called = set(relations.values(str, sql)) if relations.has("syscall_totals") else set()
     if "connect" in called:
         return None
     if called & _SERVES or mode == "attach":

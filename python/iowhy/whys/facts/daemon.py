@@ -36,7 +36,7 @@ class _Own(Struct, frozen=True):
 
 _OWN = """
 SELECT count(*) FILTER (WHERE t.tgid = {tgid}) AS threads,
-  (SELECT arg_min(comm, abs(tid - tgid)) FROM threads WHERE tgid = {tgid}) AS name,
+  (SELECT coalesce(max(title), arg_min(comm, abs(tid - tgid))) FROM threads WHERE tgid = {tgid}) AS name,
   CAST(sum(cpu_ns) FILTER (WHERE t.tgid = {tgid}) AS BIGINT) AS cpu_ns,
   sum(cpu_user_ns) FILTER (WHERE t.tgid = {tgid}) / nullif(sum(cpu_user_ns), 0)::DOUBLE AS user,
   sum(cpu_kernel_ns) FILTER (WHERE t.tgid = {tgid}) / nullif(sum(cpu_kernel_ns), 0)::DOUBLE AS kernel,
@@ -100,5 +100,5 @@ def _of_others(relations: Relations, machine: Machine, threads: Threads) -> floa
 def _neighbour(relations: Relations, tgid: int) -> str | None:
     if not relations.has("neighbours"):
         return None
-    found = relations.read(_Name, f"SELECT max(comm) AS comm FROM neighbours WHERE tgid = {tgid}")
+    found = relations.read(_Name, f"SELECT coalesce(max(title), max(comm)) AS comm FROM neighbours WHERE tgid = {tgid}")
     return found[0].comm if found else None

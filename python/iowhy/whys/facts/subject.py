@@ -101,7 +101,7 @@ def _attached(relations: Relations) -> str:
         return "the attached process"
     found = relations.read(
         _Root,
-        """SELECT tgid, arg_min(comm, abs(tid - tgid)) AS comm FROM threads
+        """SELECT tgid, coalesce(max(title), arg_min(comm, abs(tid - tgid))) AS comm FROM threads
         WHERE ppid IS NULL OR ppid NOT IN (SELECT tgid FROM threads) GROUP BY tgid ORDER BY tgid""",
     )
     names = {one.comm for one in found}

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from iowhy.views.cells import number_or_none
-from iowhy.views.columns import Column, column
+from iowhy.views.table_columns import Column, column
 
 if TYPE_CHECKING:  # slow to import, and the first frame does not wait for it
     from iowhy.reports.engine import Row

@@ -121,6 +121,9 @@ def _small(facts: Facts) -> Candidate | None:
     median, depth = requests.median_bytes, requests.own_depth
     if not ways or median is None or median > SMALL_BYTES or depth is None or depth > DEPTH:
         return None
+    # The page cache gathers what is adjacent: requests that jump are for places apart, such as many small files.
+    if (requests.jump_share or 0) >= thresholds.JUMPS and not _around_the_cache(facts):
+        return None
     cls, walk, group = max(ways, key=lambda way: _in_calls(facts, way[0]))
     computing = _computing(facts, sum(way[2].cpu_ns or 0.0 for way in ways))
     on_cpu = facts.budget.elapsed(classes.KERNEL) * sum((one.fraction for one in computing), 0.0)

@@ -28,7 +28,7 @@ class Daemon(Struct, frozen=True):
 
 _OWN = """
 SELECT count(*) FILTER (WHERE t.tgid = {tgid}) > 0 AS recorded,
-  (SELECT arg_min(comm, abs(tid - tgid)) FROM threads WHERE tgid = {tgid}) AS name,
+  (SELECT coalesce(max(title), arg_min(comm, abs(tid - tgid))) FROM threads WHERE tgid = {tgid}) AS name,
   CAST(sum(cpu_ns) FILTER (WHERE t.tgid = {tgid}) AS BIGINT) AS cpu_ns,
   coalesce(sum(cpu_user_ns) FILTER (WHERE t.tgid = {tgid}) / nullif(sum(cpu_user_ns), 0), 0) AS user,
   coalesce(sum(cpu_kernel_ns) FILTER (WHERE t.tgid = {tgid}) / nullif(sum(cpu_kernel_ns), 0), 0) AS kernel,
@@ -74,4 +74,6 @@ def _of_others(relations: Relations, machine: Machine, threads: Threads) -> floa
 def _neighbour(relations: Relations, tgid: int) -> str | None:
     if not relations.has("neighbours"):
         return None
-    return relations.value(str, f"SELECT max(comm) FROM neighbours WHERE tgid = {tgid}")
+    return relations.value(
+        str, f"SELECT coalesce(max(title), max(comm)) FROM neighbours WHERE tgid = {tgid}"
+    )

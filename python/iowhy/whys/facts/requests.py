@@ -113,21 +113,25 @@ _WAITED = """
 
 
 # Sizes, order and service times of the command's requests of one direction, or of both.
-#: A request that took far longer than the others; `middle` is the median of their `service`.
+#: A request that took far longer than the others, or that the device still had in the end; `middle` is the median of their `service`.
 SLOW = "service > 1e8 AND service > 20 * middle"
 
 _SHAPE = """
 WITH {values}, m AS ({middles}
 ), late AS (
   SELECT coalesce(sum({ns}), 0) AS ns, {number} AS requests FROM r, m WHERE {slow}
+), open AS (
+  SELECT coalesce(sum(service), 0) AS ns, count(*) AS requests
+  FROM (SELECT end_ns - sent_ns AS service FROM unanswered_requests WHERE dev = {dev} AND {way}), m WHERE {slow}
 ), j AS (
   SELECT coalesce(sum(steps), 0) AS steps, coalesce(sum(jumps), 0) AS jumps FROM jump_totals
   WHERE dev = {dev} AND {way}
 )
-SELECT m.median_bytes, CASE WHEN j.steps >= {least} THEN j.jumps / j.steps END AS jump_share, m.middle AS median_service_ns, m.mean_ns AS mean_service_ns,
-  late.ns / nullif(m.all_ns, 0) AS slow_share,
-  late.requests AS slow_count
-FROM m, late, j
+SELECT m.median_bytes, CASE WHEN j.steps >= {least} THEN j.jumps / j.steps END AS jump_share,
+  m.middle AS median_service_ns, m.mean_ns AS mean_service_ns,
+  (late.ns + open.ns) / nullif(m.all_ns + open.ns, 0) AS slow_share,
+  late.requests + open.requests AS slow_count
+FROM m, late, open, j
 """
 
 #: Requests of a recording whose times fit the memory without a thought, with what else a query keeps.

@@ -71,7 +71,7 @@ class _Thread(Struct, frozen=True):
 
 
 _BUSIEST = """
-SELECT n.tid, n.tgid, any_value(n.ppid) AS ppid, any_value(n.comm) AS comm,
+SELECT n.tid, n.tgid, any_value(n.ppid) AS ppid, coalesce(any_value(n.title), any_value(n.comm)) AS comm,
   CAST(coalesce(sum(t.cpu_ns), 0) + coalesce(sum(t.runnable_ns), 0) + coalesce(sum(t.blocked_ns), 0) AS BIGINT) AS active_ns
 FROM threads AS n LEFT JOIN thread_totals AS t ON t.tid = n.tid AND t.tgid = n.tgid
 GROUP BY n.tid, n.tgid ORDER BY active_ns DESC, n.tid LIMIT {most}

@@ -17,15 +17,17 @@ def stalls(relations: Relations, requests: Requests) -> tuple[float, int]:
         WITH r AS (
           SELECT sent_ns AS issued, complete_ns AS done,
             counted AND whose = 'command' AND op IN ('read', 'write') AND bytes > 0
-              AND {of(requests.direction)} AS own
+              AND {of(requests.direction)} AS own, true AS answered
           FROM counted_requests WHERE dev = {requests.dev} AND complete_ns IS NOT NULL
+          UNION ALL
+          SELECT sent_ns, end_ns, {of(requests.direction)}, false FROM unanswered_requests WHERE dev = {requests.dev}
         ), w AS (
           SELECT *, max(done) OVER (
             ORDER BY issued ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM r
         ), rate AS (
           SELECT count(*) / nullif(sum(greatest(0, done - greatest(issued, coalesce(before, issued)))), 0)
-            AS per_ns FROM w
-        ), c AS (SELECT done AS t, row_number() OVER (ORDER BY done) AS number FROM r
+            AS per_ns FROM w WHERE answered
+        ), c AS (SELECT done AS t, row_number() OVER (ORDER BY done) AS number FROM r WHERE answered
         ), slow AS (
           SELECT issued, done, done - issued AS service, {requests.median_service_ns} AS middle
           FROM r WHERE own AND {SLOW}

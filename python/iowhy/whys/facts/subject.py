@@ -93,7 +93,7 @@ def _attached(relations: Relations) -> str:
     if not relations.has("threads"):
         return "the attached process"
     found = relations.rows(
-        """SELECT tgid, arg_min(comm, abs(tid - tgid)) AS comm FROM threads
+        """SELECT tgid, coalesce(max(title), arg_min(comm, abs(tid - tgid))) AS comm FROM threads
         WHERE ppid IS NULL OR ppid NOT IN (SELECT tgid FROM threads) GROUP BY tgid ORDER BY tgid"""
     )
     names = {comm for _, comm in found}

@@ -35,19 +35,20 @@ class Program(Struct, frozen=True):
 
 _BUSIEST = """
 WITH spent AS (
-  SELECT g.group_key, g.container, g.comm, p.cpu_ns
+  SELECT g.group_key, g.container, g.comm, g.program, p.cpu_ns
   FROM (SELECT tgid, sum(cpu_ns) AS cpu_ns FROM thread_totals GROUP BY tgid) AS p
   JOIN process_groups AS g ON g.tgid = p.tgid
   WHERE p.cpu_ns > 0 AND g.comm IS NOT NULL
 ), named AS (
   -- What all of them are in distinguishes none.
-  SELECT CASE WHEN (SELECT count(DISTINCT group_key) FROM spent) > 1 THEN group_key ELSE comm END AS group_key,
-    CASE WHEN (SELECT count(DISTINCT group_key) FROM spent) > 1 THEN coalesce(container, comm) ELSE comm END AS name,
-    cpu_ns
+  SELECT CASE WHEN (SELECT count(DISTINCT group_key) FROM spent) > 1 THEN group_key ELSE program END AS group_key,
+    CASE WHEN (SELECT count(DISTINCT group_key) FROM spent) > 1 THEN container END AS container,
+    comm, program, cpu_ns
   FROM spent
 )
-SELECT name, count(*) AS processes, sum(cpu_ns) / {elapsed_ns} AS cores
-FROM named GROUP BY group_key, name ORDER BY sum(cpu_ns) DESC, name LIMIT 3
+SELECT coalesce(max(container), CASE WHEN count(DISTINCT comm) > 1 THEN max(program) ELSE max(comm) END) AS name,
+  count(*) AS processes, sum(cpu_ns) / {elapsed_ns} AS cores
+FROM named GROUP BY group_key ORDER BY sum(cpu_ns) DESC, name LIMIT 3
 """
 
 

@@ -20,7 +20,7 @@ from iowhy.whys.in_whose_code import in_whose_code
 from iowhy.whys.layers_below import layers_below
 from iowhy.whys.program import Program
 from iowhy.whys.remedy import Fix, Remedy
-from iowhy.whys.settle import settle_with_rest
+from iowhy.whys.settle import settle
 from iowhy.whys.shared_remedies import together
 from iowhy.whys.statements import statements
 from iowhy.whys.suspects import Doubt, doubt
@@ -118,7 +118,7 @@ def verdict_of(facts: Facts) -> Verdict:
         if candidate is not None:
             (found if cause.only_if is None else in_place_of_others).append((cause, candidate))
     known = program.at_work(facts) if found else ()
-    shares, left = settle_with_rest(budget.pieces, found)
+    shares, left = settle(budget.pieces, found)
     findings = [
         _finding(facts, made, known, cause, candidate, share, _beaten(cause, found, shares))
         for (cause, candidate), share in zip(found, shares, strict=True)

@@ -7,7 +7,6 @@ not print it, or there is nothing to measure it on. No rows travel to Python, on
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from types import TracebackType
 
 from iowhy.recordings import Recording
 from iowhy.relations import Relations
@@ -67,12 +66,7 @@ class Facts:
     def __enter__(self) -> "Facts":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.relations.close()
 
     @property

@@ -198,17 +198,26 @@ mod tests {
         nix::unistd::mkfifo(&silent.join("cmdline"), nix::sys::stat::Mode::S_IRUSR).unwrap();
         let mut titles = Titles::new(&roots);
         titles.look(0, [1, 2]);
-        assert_eq!(titles.known[&1].title.as_deref(), Some("php-fpm: master process"));
+        assert_eq!(
+            titles.known[&1].title.as_deref(),
+            Some("php-fpm: master process")
+        );
         put(1, "php-fpm: pool www\0\0");
         titles.look(SOON_NS - 1, [1]);
-        assert_eq!(titles.known[&1].title.as_deref(), Some("php-fpm: master process"));
+        assert_eq!(
+            titles.known[&1].title.as_deref(),
+            Some("php-fpm: master process")
+        );
         titles.look(SOON_NS, [1]);
         put(1, "php-fpm: pool www idle\0");
         titles.last([1]);
         // A zombie has none: the last one stays.
         put(1, "");
         titles.last([1, 2]);
-        assert_eq!((titles.take(1).as_deref(), titles.take(2)), (Some("php-fpm: pool www"), None));
+        assert_eq!(
+            (titles.take(1).as_deref(), titles.take(2)),
+            (Some("php-fpm: pool www"), None)
+        );
         assert_eq!((titles.take(1), titles.now(1)), (None, None));
         put(1, "nginx: worker process\0");
         assert_eq!(titles.now(1).as_deref(), Some("nginx: worker process"));

@@ -11,7 +11,7 @@ from iowhy.relations import Relations
 from iowhy.relations.narrowed import Narrowed
 from iowhy.reports import engine
 from iowhy.reports.engine import Row
-from iowhy.titles import name_of
+from iowhy.watching.titles import name_of
 from iowhy.watching.asked import Asked
 from iowhy.watching.growing import Grown, grown
 

@@ -44,7 +44,7 @@ def test_a_warm_tree_takes_the_time_of_names_and_of_data(judged: Judge) -> None:
     names, data = both(verdict)
     assert verdict.findings[0] is data and data.share > names.share
     assert names.gain == data.gain == pytest.approx(names.share + data.share, abs=0.01)
-    assert names.remedies[0] == data.remedies[0] and "Read its files once" in data.remedies[0]
+    assert names.remedies[0] == data.remedies[0] and "into memory before" in data.remedies[0]
     assert names.gain_condition == "if they are in memory"
     assert len(names.remedies) == len(names.remedy_gains) == len(set(names.remedies)) == 4
     told = {
@@ -73,7 +73,7 @@ def test_not_where_a_second_run_finds_no_names(judged: Judge) -> None:
     verdict = judged(cold_tree(150, 300, removing=True))
     names, data = both(verdict)
     assert not names.gain_with and not data.gain_with
-    assert not any("Read its files" in one for one in names.remedies)
+    assert not any("into memory before" in one for one in names.remedies)
     assert data.gain == pytest.approx(data.share) and names.gain <= names.share
 
 

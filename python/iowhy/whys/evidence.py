@@ -139,9 +139,9 @@ def bytes_per_sync(facts: Facts) -> float | None:
     return facts.calls.sync_median_bytes
 
 
-def read_first(facts: Facts) -> Remedy:
-    """How its data comes to be in memory before it is needed."""
-    typed = named.read_into_memory(facts)
+def read_first(facts: Facts, *, names: bool = False) -> Remedy:
+    """How its data, or the names in its tree, come to be in memory before they are needed."""
+    typed = named.read_into_memory(facts, names=names)
     if typed is None:
         return READ_FIRST
     return replace(READ_FIRST, do=f"Read all of it into memory before it is needed: `{typed}`")

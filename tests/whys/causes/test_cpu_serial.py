@@ -148,7 +148,7 @@ def test_behind_the_shortage_where_no_cpu_is_left(judged: Judge) -> None:
     story = Story(2.0, cpus=2).thread(user=0.67, runnable=0.33).machine(busy=1.0)
     verdict = judged(story)
     assert [f.cause for f in verdict.findings] == ["cpu-saturated", "cpu-serial"]
-    assert "nice -n -20" in verdict.findings[1].remedies[0]
+    assert "faster single" in verdict.findings[1].remedies[0]
 
 
 def test_not_the_little_cpu_time_of_work_that_waits(judged: Judge) -> None:

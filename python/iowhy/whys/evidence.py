@@ -27,6 +27,9 @@ READ_FIRST = Remedy("Read its files once before they are needed", risk="others h
 _SINCE_LAST = "a crash loses what was written since the last sync"
 SYNC_ONCE = Remedy("Sync once for many writes", risk=_SINCE_LAST, for_authors=True)
 _SINCE = "a crash loses what was written since the last fsync"
+COMPRESS = Remedy(
+    "Compress its data with zstd, so that fewer bytes move", risk="compressing takes CPU time"
+)
 #: Disks of virtio, which all say that they rotate, whatever is behind them.
 SAYS_SO_ALWAYS = re.compile(r"vd[a-z]+")
 #: The mode of runnable time while CPUs idle (relations/budget_cells.sql).
@@ -309,3 +312,20 @@ def by_function(facts: Facts) -> Remedy:
 def let_run_on_all(facts: Facts) -> Remedy:
     """If threads are bound to a CPU."""
     return Remedy(named.all_cpus(facts), risk="work that these CPUs were kept for gets slower")
+
+
+def compress(facts: Facts) -> Remedy:
+    """Its file, as it is compressed; what it writes before it is written."""
+    path = named.file(facts)
+    if path is None or not path.startswith("/"):
+        return COMPRESS
+    if facts.requests.direction != "read":
+        return Remedy(
+            f"Write {path} compressed with zstd",
+            risk="programs that read it as it is now fail",
+            for_authors=True,
+        )
+    return Remedy(
+        f"Compress the file, and read it with `zstdcat`: `zstd {quoted(path)}`",
+        risk="reading takes more CPU time",
+    )

@@ -69,7 +69,7 @@ def find(facts: Facts) -> Candidate | None:
             if none_left or no_memory
             else evidence.sync_once(facts)
             if computing_syncs
-            else evidence.let_run_on_all(facts)
+            else replace(evidence.let_run_on_all(facts), for_authors=True)
             if bound is not None
             else _parallel(facts),
         ),

@@ -23,7 +23,9 @@ TOO_LITTLE = 0.02
 #: Pages: 1 MiB. So few are swapped on any machine.
 SWAP_PAGES = 256
 #: What ends a wait for what is read for the first time, whichever kind of thing that is.
-READ_FIRST = Remedy("Read its files once before they are needed", risk="others have less memory")
+READ_FIRST = Remedy(
+    "Read its files into memory before they are needed", risk="others have less memory"
+)
 _SINCE_LAST = "a crash loses what was written since the last sync"
 SYNC_ONCE = Remedy("Sync once for many writes", risk=_SINCE_LAST, for_authors=True)
 _SINCE = "a crash loses what was written since the last fsync"

@@ -30,7 +30,8 @@ def test_files_name_what_there_is() -> None:
             assert set(remedy.causes) <= names and remedy.causes, (one.name, remedy.causes)
             assert set(remedy.calls) | set(remedy.syncs_by) <= there, (one.name, remedy.calls)
             assert not remedy.partial or syncing & set(remedy.causes), (one.name, remedy.do)
-            assert remedy.do and remedy.risk and remedy.link.startswith("http"), one.name
+            assert remedy.do and ", or " not in remedy.do, remedy.do
+            assert remedy.risk not in ("", "none") and remedy.link.startswith("http"), one.name
 
 
 def test_the_page_is_current() -> None:

@@ -93,7 +93,7 @@ class Verdict(Struct, frozen=True):
         condition = fix.condition.partition(";")[0] if brief else fix.condition
         condition = condition if conditions else ""
         said = f"{saved} ({condition})." if saved and condition else f"{saved}." if saved else ""
-        risk = fix.risk or ("none, it only looks" if fix.looks else "none")
+        risk = fix.risk or "none, it only looks"
         return said, f"Risk: {risk}."
 
     @property

@@ -23,10 +23,15 @@ TOO_LITTLE = 0.02
 #: Pages: 1 MiB. So few are swapped on any machine.
 SWAP_PAGES = 256
 #: What ends a wait for what is read for the first time, whichever kind of thing that is.
-READ_FIRST = Remedy("Read its files once before they are needed", risk="others have less memory")
+READ_FIRST = Remedy(
+    "Read its files into memory before they are needed", risk="others have less memory"
+)
 _SINCE_LAST = "a crash loses what was written since the last sync"
 SYNC_ONCE = Remedy("Sync once for many writes", risk=_SINCE_LAST, for_authors=True)
 _SINCE = "a crash loses what was written since the last fsync"
+COMPRESS = Remedy(
+    "Compress its data with zstd, so that fewer bytes move", risk="compressing takes CPU time"
+)
 #: Disks of virtio, which all say that they rotate, whatever is behind them.
 SAYS_SO_ALWAYS = re.compile(r"vd[a-z]+")
 #: The mode of runnable time while CPUs idle (relations/budget_cells.sql).
@@ -139,9 +144,9 @@ def bytes_per_sync(facts: Facts) -> float | None:
     return facts.calls.sync_median_bytes
 
 
-def read_first(facts: Facts) -> Remedy:
-    """How its data comes to be in memory before it is needed."""
-    typed = named.read_into_memory(facts)
+def read_first(facts: Facts, *, names: bool = False) -> Remedy:
+    """How its data, or the names in its tree, come to be in memory before they are needed."""
+    typed = named.read_into_memory(facts, names=names)
     if typed is None:
         return READ_FIRST
     return replace(READ_FIRST, do=f"Read all of it into memory before it is needed: `{typed}`")
@@ -309,3 +314,20 @@ def by_function(facts: Facts) -> Remedy:
 def let_run_on_all(facts: Facts) -> Remedy:
     """If threads are bound to a CPU."""
     return Remedy(named.all_cpus(facts), risk="work that these CPUs were kept for gets slower")
+
+
+def compress(facts: Facts) -> Remedy:
+    """Its file, as it is compressed; what it writes before it is written."""
+    path = named.file(facts)
+    if path is None or not path.startswith("/"):
+        return COMPRESS
+    if facts.requests.direction != "read":
+        return Remedy(
+            f"Write {path} compressed with zstd",
+            risk="programs that read it as it is now fail",
+            for_authors=True,
+        )
+    return Remedy(
+        f"Compress the file, and read it with `zstdcat`: `zstd {quoted(path)}`",
+        risk="reading takes more CPU time",
+    )

@@ -46,7 +46,7 @@ documentation says so:
     orders = true                       # optional: it changes only the order of what is read
     less = true                         # optional: it leaves work out, instead of doing it on more CPUs
     do = "…"
-    risk = "…"                          # what it costs; "none"
+    risk = "…"                          # what may go wrong, is lost or gets slower
     link = "https://…"
 
 A remedy is about what the program itself syncs: its processes, if it is known by its executable, or else its own files. A remedy
@@ -205,7 +205,7 @@ def remedies(
             found.append(
                 Remedy(
                     do=f"{one.do}{ends}",
-                    risk="" if one.risk == "none" else one.risk,
+                    risk=one.risk,
                     link=one.link,
                     program=program.name,
                     part=part,

@@ -36,7 +36,7 @@ def _program(one: Program) -> str:
         servers = _listed(one.server, " or ")
         lines[-1] += f" Behind a client with one of {libraries}: its process {servers}."
     if one.once:
-        lines[-1] += " A second run is not a remedy for it: what it has done is done."
+        lines[-1] += " A second run proves nothing: what it has done is done."
     lines += ["", "| cause | what to do | risk |", "|---|---|---|"]
     for remedy in one.remedies:
         causes = ", ".join(f"[{name}](causes/{name}.md)" for name in remedy.causes)

@@ -93,7 +93,7 @@ class Verdict(Struct, frozen=True):
         condition = fix.condition.partition(";")[0] if brief else fix.condition
         condition = condition if conditions else ""
         said = f"{saved} ({condition})." if saved and condition else f"{saved}." if saved else ""
-        risk = fix.risk or ("none, it only looks" if fix.looks else "none")
+        risk = fix.risk or "none, it only looks"
         return said, f"Risk: {risk}."
 
     @property
@@ -118,7 +118,7 @@ def verdict_of(facts: Facts) -> Verdict:
         if candidate is not None:
             (found if cause.only_if is None else in_place_of_others).append((cause, candidate))
     known = program.at_work(facts) if found else ()
-    shares, left = settle(budget.pieces, found)
+    shares, left = settle_with_rest(budget.pieces, found)
     findings = [
         _finding(facts, made, known, cause, candidate, share, _beaten(cause, found, shares))
         for (cause, candidate), share in zip(found, shares, strict=True)

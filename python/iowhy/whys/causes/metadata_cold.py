@@ -45,7 +45,9 @@ def find(facts: Facts) -> Candidate | None:
     read = facts.metadata
     if read.known and read.requests < REQUESTS_MIN:
         return None
-    warmed = () if facts.inputs_gone or _removes(read) else (evidence.read_first(facts),)
+    warmed = (
+        () if facts.inputs_gone or _removes(read) else (evidence.read_first(facts, names=True),)
+    )
     one_head = evidence.one_head(facts, read.mean_service_ns)
     return Candidate(
         claims=(

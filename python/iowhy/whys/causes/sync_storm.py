@@ -90,11 +90,8 @@ def find(facts: Facts) -> Candidate | None:
 def _once_for_all(facts: Facts) -> Remedy:
     """One sync of the filesystem for many files."""
     at = named.folder(facts)
-    do = (
-        f"Sync once for all files, at the end: `sync -f {quoted(at)}`"
-        if at
-        else "Sync once for all files, at the end"
-    )
+    typed = f": `sync -f {quoted(at)}`" if at else ""
+    do = f"Sync once for all files, at the end{typed}"
     return Remedy(do, risk="a crash before the end loses all of them", for_authors=True)
 
 

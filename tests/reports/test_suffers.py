@@ -180,7 +180,12 @@ def test_who_causes_it_is_the_group_that_holds_most(
     """In `suffers` of the machine, in the verdict of a command and in `devices` it is the same one."""
     units = ("a.service", "session-3.scope")
     beside = [
-        {"tgid": at, "comm": comm and comm.split(":")[0], "title": comm if ": " in str(comm) else None, "container": group}
+        {
+            "tgid": at,
+            "comm": comm and comm.split(":")[0],
+            "title": comm if ": " in str(comm) else None,
+            "container": group,
+        }
         for at, (comm, group, _) in enumerate(others, 100)
         if comm is not None or group
     ]

@@ -118,7 +118,7 @@ def verdict_of(facts: Facts) -> Verdict:
         if candidate is not None:
             (found if cause.only_if is None else in_place_of_others).append((cause, candidate))
     known = program.at_work(facts) if found else ()
-    shares, left = settle_with_rest(budget.pieces, found)
+    shares, left = settle(budget.pieces, found)
     findings = [
         _finding(facts, made, known, cause, candidate, share, _beaten(cause, found, shares))
         for (cause, candidate), share in zip(found, shares, strict=True)

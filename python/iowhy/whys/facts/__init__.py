@@ -43,6 +43,7 @@ from iowhy.whys.facts import (
     subject,
     threads,
     used_files,
+    wake_ups,
     writeback,
     written_in_part,
 )
@@ -175,6 +176,11 @@ class Facts:
         return missing.missing(self.relations)
 
     @cached_property
+    def wake_ups(self) -> tuple[wake_ups.Woken, ...]:
+        """What calls waited for a CPU after other waits."""
+        return wake_ups.wake_ups(self.relations)
+
+    @cached_property
     def inputs_gone(self) -> bool:
         """Whether what the command read was gone at its end: a second run would not find it."""
         reading = self.budget.line(classes.READ).thread_ns if self.budget.known else None
@@ -184,6 +190,11 @@ class Facts:
     def somebody_elses(self) -> bool:
         """Whether what was typed is one program that came with the system."""
         return installed.somebody_elses(self.manifest.command, self.relations)
+
+    @cached_property
+    def syncs_decided_there(self) -> bool:
+        """Whether the syncs are decided on in programs that came with the system."""
+        return installed.syncs_decided_there(self.relations)
 
     @cached_property
     def evictors(self) -> tuple[evictors.Evictor, ...]:

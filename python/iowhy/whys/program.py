@@ -65,9 +65,11 @@ from iowhy.package_files import files_by_name
 from iowhy.units import percent
 from iowhy.whys import classes
 from iowhy.whys.applies import Conditions, applies
+from iowhy.whys.evidence import direct_io
 from iowhy.whys.facts import Facts, filesystems
 from iowhy.whys.facts.programs import executables, matched
 from iowhy.whys.facts.read_files import share_of_reads
+from iowhy.whys.facts.requests import read_again
 from iowhy.whys.facts.synced import Own, share_of_syncs, threads_that_sync
 from iowhy.whys.remedy import Remedy
 from iowhy.whys.thresholds import LISTED
@@ -162,9 +164,7 @@ def at_work(facts: Facts) -> tuple[Program, ...]:
     return tuple(_at_work(one, held, running) for one, held in found if held)
 
 
-def _at_work(
-    program: Program, held: list[Rule], running: Mapping[str, frozenset[int]]
-) -> Program:
+def _at_work(program: Program, held: list[Rule], running: Mapping[str, frozenset[int]]) -> Program:
     """With its processes, if it is known by its executable alone."""
     if all(rule.executable for rule in held):
         tgids = frozenset().union(*(running[rule.executable or ""] for rule in held))
@@ -206,9 +206,11 @@ def remedies(
                 continue
             own = _own(facts, program)
             part = _part(facts, one, own, of_syncs=of_syncs, of_reads=of_reads)
+            if one.again and direct_io(facts):
+                part = min(part, read_again(facts.relations) or 1.0)
             if part < LISTED:
                 continue
-            of = "reads" if one.reads or of_reads else "syncs"
+            of = "reads" if one.reads or of_reads or one.again else "syncs"
             ends = "" if part == 1.0 else f" (ends {percent(part)} of the time in {of})"
             found.append(
                 Remedy(

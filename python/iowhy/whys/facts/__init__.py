@@ -40,6 +40,7 @@ from iowhy.whys.facts import (
     sleeps,
     space,
     stacks,
+    stalls,
     subject,
     threads,
     used_files,
@@ -174,6 +175,13 @@ class Facts:
     def missing(self) -> missing.Missing | None:
         """What reading again takes of a CPU; None: not known."""
         return missing.missing(self.relations)
+
+    @cached_property
+    def stalled(self) -> tuple[float, int]:
+        """Of the waiting for storage the part in which its device stalls, and the requests that did."""
+        pieces = [piece for piece in self.budget.pieces if piece.cls in classes.STORAGE]
+        reasons = frozenset(piece.reason for piece in pieces if piece.reason)
+        return stalls.stalled(self.relations, self.requests, reasons)
 
     @cached_property
     def wake_ups(self) -> tuple[wake_ups.Woken, ...]:

@@ -10,7 +10,9 @@ from iowhy.whys.facts.threads import busiest
 
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "busybox"})
 #: A version may stand behind the name.
-INTERPRETERS = re.compile(rf"(python|perl|ruby|node|php|lua|Rscript|java|{'|'.join(_SHELLS)})[\d.]*")
+INTERPRETERS = re.compile(
+    rf"(python|perl|ruby|node|php|lua|Rscript|java|{'|'.join(_SHELLS)})[\d.]*"
+)
 #: Programs that only start another one.
 _WRAPPERS = frozenset(
     {

@@ -230,3 +230,17 @@ def test_not_writes_submitted_to_a_context_that_are_not_durable(
         ),
     ):
         absent(judged(story), "sync-storm")
+
+
+@pytest.mark.parametrize(("options", "led"), [("rw,wsync", True), ("rw", False)])
+def test_names_that_the_mount_makes_durable_one_by_one(
+    options: str, led: bool, judged: Judge
+) -> None:
+    story = Story(2.0).caller("openat", 150, blocked=12 * MS, reason="log_force", bytes_=None)
+    story.add("filesystems", dev=FS, kind="xfs", mount="/data", options=options, disk_dev=8 << 20)
+    story.requests(150, op="write", bytes_=4 * KIB).flushes(150, 4 * MS)
+    verdict = judged(story)
+    if led:
+        assert "Mount /data without `wsync`" in leads(verdict, "sync-storm", 0.8).remedies[0]
+    else:
+        absent(verdict, "sync-storm")

@@ -38,6 +38,8 @@ def find(facts: Facts) -> Candidate | None:
     part = first if cache.reread_cost is None else 1 - cache.reread_cost
     # What it wrote past the cache itself was in its hands: to read it back is no first read.
     first, part = first - cache.written_past_share, part - cache.written_past_share
+    # A read while the device stalls costs what the stall does.
+    part *= 1 - facts.stalled[0]
     read = requests.read_bytes if requests.known and requests.read_bytes else None
     through = 1.0 if read is None else min(1.0, cache.added * facts.page_bytes / read)
     if first < FIRST_TIME or through < THROUGH_CACHE:

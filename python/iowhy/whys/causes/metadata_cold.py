@@ -51,7 +51,12 @@ def find(facts: Facts) -> Candidate | None:
     one_head = evidence.one_head(facts, read.mean_service_ns)
     return Candidate(
         claims=(
-            Claim(frozenset({classes.READ}), calls=NAME_CALLS, reasons=REASONS),
+            Claim(
+                frozenset({classes.READ}),
+                calls=NAME_CALLS,
+                reasons=REASONS,
+                fraction=1 - facts.stalled[0],
+            ),
             Claim(frozenset({classes.LOCK}), calls=NAME_CALLS, reasons=LOCKED, fraction=locked),
         ),
         chain=chain_of(

@@ -39,9 +39,11 @@ from iowhy.whys.facts import (
     sleeps,
     space,
     stacks,
+    stalls,
     subject,
     threads,
     used_files,
+    wake_ups,
     writeback,
     written_in_part,
 )
@@ -169,6 +171,18 @@ class Facts:
         return missing.missing(self.relations)
 
     @cached_property
+    def stalled(self) -> tuple[float, int]:
+        """Of the waiting for storage the part in which its device stalls, and the requests that did."""
+        pieces = [piece for piece in self.budget.pieces if piece.cls in classes.STORAGE]
+        reasons = frozenset(piece.reason for piece in pieces if piece.reason)
+        return stalls.stalled(self.relations, self.requests, reasons)
+
+    @cached_property
+    def wake_ups(self) -> tuple[wake_ups.Woken, ...]:
+        """What calls waited for a CPU after other waits."""
+        return wake_ups.wake_ups(self.relations)
+
+    @cached_property
     def inputs_gone(self) -> bool:
         """Whether what the command read was gone at its end: a second run would not find it."""
         reading = self.budget.line(classes.READ).thread_ns if self.budget.known else None
@@ -178,6 +192,11 @@ class Facts:
     def somebody_elses(self) -> bool:
         """Whether what was typed is one program that came with the system."""
         return installed.somebody_elses(self.manifest.command, self.relations)
+
+    @cached_property
+    def syncs_decided_there(self) -> bool:
+        """Whether the syncs are decided on in programs that came with the system."""
+        return installed.syncs_decided_there(self.relations)
 
     @cached_property
     def evictors(self) -> tuple[evictors.Evictor, ...]:

@@ -293,3 +293,12 @@ def _unsynced_bytes(relations: Relations, dev: int) -> float | None:
             AND s.dev = r.owner_dev AND s.ino = r.owner_ino)
         """,
     )
+
+
+def read_again(relations: Relations) -> float:
+    """Of the command's reads, the share from places that it had read: past the page cache nothing else counts them."""
+    share = relations.value(
+        float,
+        "SELECT 1 - count(DISTINCT (dev, sector)) / nullif(count(*), 0) FROM command_data_requests WHERE op = 'read'",
+    )
+    return share or 0.0

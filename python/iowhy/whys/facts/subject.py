@@ -10,7 +10,9 @@ from iowhy.whys.facts.threads import busiest
 
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "busybox"})
 #: A version may stand behind the name.
-_INTERPRETERS = re.compile(rf"(python|perl|ruby|node|php|lua|Rscript|{'|'.join(_SHELLS)})[\d.]*")
+INTERPRETERS = re.compile(
+    rf"(python|perl|ruby|node|php|lua|Rscript|java|{'|'.join(_SHELLS)})[\d.]*"
+)
 #: Programs that only start another one.
 _WRAPPERS = frozenset(
     {
@@ -52,7 +54,7 @@ def _typed(argv: tuple[str, ...]) -> str | None:
         return None
     if name in _SHELLS and len(argv) > 2 and argv[1].startswith("-") and argv[1].endswith("c"):
         return _first_word(argv[2])
-    if _INTERPRETERS.fullmatch(name) and len(argv) > 1 and not argv[1].startswith("-"):
+    if INTERPRETERS.fullmatch(name) and len(argv) > 1 and not argv[1].startswith("-"):
         return f"{name} {PurePath(argv[1]).name}"
     return name or None
 
@@ -65,7 +67,7 @@ def single_program(argv: tuple[str, ...]) -> str | None:
         return None
     if name in _SHELLS and len(argv) > 2 and argv[1].startswith("-") and argv[1].endswith("c"):
         return _first_word(argv[2])
-    if _INTERPRETERS.fullmatch(name):
+    if INTERPRETERS.fullmatch(name):
         return argv[1] if len(argv) > 1 and argv[1].startswith("/") else None
     return argv[0]
 

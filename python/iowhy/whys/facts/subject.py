@@ -82,11 +82,6 @@ def _first_word(text: str) -> str | None:
     return PurePath(words[0]).name if words and "=" not in words[0] else None
 
 
-class _Program(Struct, frozen=True):
-    name: str
-    active_ns: int
-
-
 def _busiest(relations: Relations) -> str | None:
     """The program that is at work (on a CPU, ready, or blocked) for half of all such time; shells do not count.
 
@@ -96,19 +91,18 @@ def _busiest(relations: Relations) -> str | None:
     if not relations.has("thread_time") or not elapsed_ns:
         return None
     found = [
-        one
-        for one in relations.read(
-            _Program,
-            """SELECT g.comm AS name, CAST(sum(coalesce(t.cpu_ns, 0) + coalesce(t.runnable_ns, 0)
-              + coalesce(t.blocked_ns, 0)) AS BIGINT) AS active_ns
+        (name, active_ns)
+        for name, active_ns in relations.rows(
+            """SELECT CASE WHEN count(DISTINCT g.comm) > 1 THEN max(g.program) ELSE max(g.comm) END AS name, sum(coalesce(t.cpu_ns, 0) + coalesce(t.runnable_ns, 0)
+              + coalesce(t.blocked_ns, 0)) AS active_ns
             FROM thread_totals AS t JOIN process_groups AS g ON g.tgid = t.tgid
-            WHERE g.comm IS NOT NULL GROUP BY g.comm ORDER BY active_ns DESC, name""",
+            WHERE g.comm IS NOT NULL GROUP BY g.program ORDER BY active_ns DESC, name"""
         )
-        if one.name not in _SHELLS | _WRAPPERS
+        if name not in _SHELLS | _WRAPPERS
     ]
-    whole = sum(one.active_ns for one in found)
-    works = whole >= _WORKS * elapsed_ns and found[0].active_ns * 2 >= whole
-    return found[0].name if works else None
+    whole = sum(active_ns for _, active_ns in found)
+    works = found and whole >= _WORKS * elapsed_ns and found[0][1] * 2 >= whole
+    return found[0][0] if works else None
 
 
 def _attached(relations: Relations) -> str:

@@ -55,11 +55,14 @@ def test_of_several_programs_it_is_the_one_at_work_which_waiting_for_a_disk_is(
 
 
 def test_who_computes_a_moment_is_not_what_sleeps(tmp_path: Path) -> None:
-    assert _named(tmp_path, Story(1.0).thread(10, user=0.02)) == "the command"
+    story = Story(1.0).thread(10, user=0.02)
+    assert _named(tmp_path, story) == "worker10"
+    story.thread(11, 11, user=0.01)
+    assert _named(tmp_path, story) == "the command"
 
 
 def _named(folder: Path, story: Story) -> str:
-    with Relations(story.write(folder / "made.iowhy")) as relations:
+    with Relations(story.made(folder / "made.iowhy")) as relations:
         return subject(Command(argv=("sh", "-c", "a; b")), relations)
 
 

@@ -85,7 +85,7 @@ def _first_word(text: str) -> str | None:
 def _busiest(relations: Relations) -> str | None:
     """The program that is at work (on a CPU, ready, or blocked) for half of all such time; shells do not count.
 
-    None if hardly any is: what sleeps is not what works.
+    None of several if hardly any is: what sleeps is not what works.
     """
     elapsed_ns = relations.facts.elapsed_ns
     if not relations.has("thread_time") or not elapsed_ns:
@@ -101,7 +101,7 @@ def _busiest(relations: Relations) -> str | None:
         if name not in _SHELLS | _WRAPPERS
     ]
     whole = sum(active_ns for _, active_ns in found)
-    works = found and whole >= _WORKS * elapsed_ns and found[0][1] * 2 >= whole
+    works = len(found) == 1 or (found and whole >= _WORKS * elapsed_ns and found[0][1] * 2 >= whole)
     return found[0][0] if works else None
 
 

@@ -28,10 +28,17 @@ READ_FIRST = Remedy(
 )
 _SINCE_LAST = "a crash loses what was written since the last sync"
 SYNC_ONCE = Remedy("Sync once for many writes", risk=_SINCE_LAST, for_authors=True)
+#: The same of who syncs whole filesystems, as sync(1) does.
+_SYNC_LAST = Remedy(
+    "Call `sync` once, after all changes, instead of after each",
+    risk=_SINCE_LAST,
+    for_authors=True,
+)
 _SINCE = "a crash loses what was written since the last fsync"
 COMPRESS = Remedy(
     "Compress its data with zstd, so that fewer bytes move", risk="compressing takes CPU time"
 )
+_SINCE_SECONDS = "a crash loses the files of the last half minute"
 #: Disks of virtio, which all say that they rotate, whatever is behind them.
 SAYS_SO_ALWAYS = re.compile(r"vd[a-z]+")
 #: The mode of runnable time while CPUs idle (relations/budget_cells.sql).
@@ -237,13 +244,21 @@ def busy_while_waiting(facts: Facts) -> float | None:
     return min(1.0, busy / waiting)
 
 
+def sync_once(facts: Facts) -> Remedy:
+    """One sync for many changes, in words for who calls fsync, or for who syncs whole filesystems."""
+    return _SYNC_LAST if facts.calls.sync_name in ("sync", "syncfs") else SYNC_ONCE
+
+
 def without_durable_writes(facts: Facts) -> Remedy | None:
     """What to do if writes wait themselves until they are durable; None if separate calls sync."""
     if not facts.calls.by_write:
         return None
-    if facts.mounted_sync:
-        at = named.waited_mount(facts) or "/"
-        return Remedy(f"Mount it without sync: `mount -o remount,async {quoted(at)}`", risk=_SINCE)
+    written = facts.written_filesystem
+    if written is not None and written.mounted_sync:
+        return Remedy(
+            f"Mount it without sync: `mount -o remount,async {quoted(written.mount)}`",
+            risk=_SINCE_SECONDS,
+        )
     one = named.file(facts)
     return Remedy(
         f"Open {one or 'its files'} without O_SYNC or O_DSYNC, and fsync once for many writes",

@@ -5,7 +5,7 @@ import pytest
 from tests.numbers_told import tells
 
 from ..conftest import Judge, absent, leads
-from ..made import Story
+from ..made import FS, MS, START, Story
 
 
 def test_as_many_threads_as_cpus(judged: Judge) -> None:
@@ -50,6 +50,17 @@ def test_who_uses_the_cpus_is_summed_by_container(judged: Judge) -> None:
     found = leads(judged(story), "cpu-saturated", 0.9)
     said = "\n".join(link.statement for link in found.chain)
     assert tells(said, "noisy", "3", "1.20")
+
+
+@pytest.mark.parametrize(
+    ("kind", "typed"), [("fuse.gocryptfs", "run -p 88"), ("ext4", "Stop the other work")]
+)
+def test_who_serves_its_files_is_no_other_work(judged: Judge, kind: str, typed: str) -> None:
+    """What it reads is read ahead, so that it hardly waits for these files."""
+    story = Story(2.0, cpus=2).thread(10, user=0.5, runnable=0.48, blocked=0.02).machine(busy=1.0)
+    story.wait(START, 40 * MS, "fuse", "read")
+    story.add("filesystems", dev=FS, kind=kind, mount="/m", options="rw", daemon_tgid=88)
+    assert typed in leads(judged(story), "cpu-saturated", 0.45, 0.55).fixes[0].do
 
 
 def test_a_neighbour_takes_the_cpus(judged: Judge) -> None:

@@ -5,7 +5,7 @@ import pytest
 from tests.numbers_told import tells
 
 from ..conftest import Judge, absent, chain, finding, leads
-from ..made import FILE, FS, KIB, MS, START, Story
+from ..made import DISK, FILE, FS, KIB, MS, START, Story
 
 
 def syncer(count: int, blocked: int, files: int = 1, name: str = "fsync") -> Story:
@@ -244,3 +244,26 @@ def test_names_that_the_mount_makes_durable_one_by_one(
         assert "Mount /data without `wsync`" in leads(verdict, "sync-storm", 0.8).remedies[0]
     else:
         absent(verdict, "sync-storm")
+
+
+def mounted(options: str) -> Story:
+    """Files that are made and written, where both wait until they are durable: making them waits a little longer."""
+    story = Story(4.0).caller(
+        "pwrite64", 40, blocked=95 * MS, reason="journal_commit", gap_share=0.0
+    )
+    story.caller("mkdir", 40, blocked=98 * MS, reason="journal_commit", bytes_=None, tid=11)
+    for row in story.tables["syscalls"]:
+        row["durable"] = True if row["name"] == "pwrite64" else None
+    story.requests(80, op="write", service=MS).flushes(80, 20 * MS)
+    return story.add(
+        "filesystems", dev=FS, kind="ext4", mount="/mnt/a b", options=options, disk_dev=DISK
+    )
+
+
+@pytest.mark.parametrize(("options", "typed"), [("rw,sync", True), ("rw,relatime", False)])
+def test_a_mount_with_sync_is_named_though_names_wait_longer_than_writes(
+    judged: Judge, options: str, typed: bool
+) -> None:
+    found = judged(mounted(options)).findings[0]
+    assert found.cause in ("sync-storm", "flush-cost")
+    assert ("mount -o remount,async '/mnt/a b'" in found.fixes[0].do) is typed

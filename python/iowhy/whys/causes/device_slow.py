@@ -350,5 +350,5 @@ CAUSE = Cause(
     experiment="fast-device",
     find=find,
     settled_by=next_command.DEVICE,
-    beats=("device-saturated", "queue-shallow", "random-access", "small-requests"),
+    beats=("device-saturated", "queue-shallow", "random-access", "small-requests", "cache-cold", "metadata-cold", "readahead-poor"),
 )  # fmt: skip

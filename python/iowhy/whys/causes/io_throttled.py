@@ -254,5 +254,5 @@ CAUSE = Cause(
     unseen_without=("block_requests",),
     settled_by=next_command.DEVICE,
     beats=("cache-cold", "queue-shallow", "device-saturated", "device-slow", "small-requests",
-           "random-access", "sync-storm"),
+           "random-access", "sync-storm", "metadata-cold", "readahead-poor", "file-fragmented", "flush-cost"),
 )  # fmt: skip

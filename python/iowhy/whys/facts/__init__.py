@@ -273,11 +273,6 @@ class Facts:
         return stacks.durable_writes(self.relations, self.filesystems)
 
     @cached_property
-    def mounted_sync(self) -> bool:
-        """Whether the filesystem that most of the writes go to is mounted with `sync`."""
-        return stacks.mounted_sync(self.relations, self.filesystems)
-
-    @cached_property
     def measured(self) -> measured.Measured:
         """Summary numbers and histograms that other tools printed."""
         return measured.measure(self.relations)
@@ -306,8 +301,12 @@ def facts_of(
 
 
 def _synchronous_writes(budget: budgets.Budget, relations: Relations) -> bool:
-    """Whether most of the waiting for sync is in writes, or for operations of io_uring or libaio that write."""
-    all_of_it, sync = budget.elapsed(classes.SYNC), {classes.SYNC}
+    """Whether most of the waiting for sync is in writes, or for operations of io_uring or libaio that write.
+
+    Calls on names are no evidence of either: a mount with `sync` makes both wait.
+    """
+    sync = {classes.SYNC}
+    all_of_it = budget.elapsed(classes.SYNC) - budget.calls(metadata.NAME_CALLS, sync)
     by_write = budget.calls(classes.DATA_WRITES, sync)
     collected = all_of_it - by_write - budget.calls(classes.SYNC_CALLS, sync)
     if 2 * by_write <= all_of_it < 2 * (by_write + collected):

@@ -197,7 +197,9 @@ def read_manifest(path: Path) -> Manifest:
     try:
         data = read_plain(path, MANIFEST_MAX_BYTES)
     except FileNotFoundError:
-        raise Problem(f"{path}: not found, so {path.parent} is not a recording") from None
+        raise Problem(
+            f"{path.parent}: not a recording: it has no {path.name}; give the folder NAME.iowhy that `iowhy run` made"
+        ) from None
     return parsed_manifest(data, path)
 
 

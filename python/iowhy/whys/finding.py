@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field
 
+from iowhy.sentences import Sentence
 from iowhy.whys.remedy import Fix, Remedy
 
 #: What the shares are of where the text shows only a part of what happened.
@@ -30,7 +31,7 @@ class Link(Struct, frozen=True):
     `frames`: the path through the program that it is about, innermost first.
     """
 
-    statement: str
+    statement: Sentence
     value: float | None
     unit: str
     report: str

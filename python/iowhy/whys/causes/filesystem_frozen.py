@@ -24,9 +24,10 @@ def find(facts: Facts) -> Candidate | None:
     return Candidate(
         claims=(Claim(LOCKS, reasons=frozenset({REASON})),),
         chain=_chain(found, share, who),
-        summary=f"waiting for {_where(found)}, which is frozen: it takes no writes until it is thawed",
+        summary=f"waiting to write to {_where(found)}, which {who[0] if who else 'somebody'} has frozen",
+        who=found.comm or "",
         saving=saving.all_of_it("if it is not frozen"),
-        remedies=(_find(who), _thaw(found)),
+        remedies=(_find(who), _thaw(found.mount)),
         needs=("waits", "stacks"),
         confidence=0.9,
     )
@@ -75,22 +76,18 @@ def _chain(found: Frozen, share: float, who: list[str]) -> tuple[Link, ...]:
 def _find(who: list[str]) -> Remedy:
     if who:
         return Remedy(
-            f"Have {who[0]} freeze it for less time, or when nothing writes",
-            risk="a snapshot that is taken without a freeze may need a repair",
+            f"Run {who[0]} when nothing writes",
+            risk="the snapshot that it freezes for is taken later",
         )
     return Remedy(
-        "Find who froze it before the recording began: a backup, a snapshot of LVM or of the virtual machine "
-        "(`journalctl -b | grep -iE 'freeze|snapshot'` on it and its host)",
+        "Find the backup or snapshot that froze it: `journalctl -b | grep -iE 'freeze|snapshot'`",
         looks=True,
     )
 
 
-def _thaw(found: Frozen) -> Remedy:
-    at = "MOUNT" if found.mount is None else quoted(found.mount)
-    return Remedy(
-        f"Thaw it, as root: `fsfreeze --unfreeze {at}`",
-        risk="the snapshot that it was frozen for may need a repair",
-    )
+def _thaw(mount: str | None) -> Remedy:
+    typed = "" if mount is None else f": `fsfreeze --unfreeze {quoted(mount)}`"
+    return Remedy(f"Thaw it{typed}", risk="the snapshot that it was frozen for may need a repair")
 
 
 CAUSE = Cause(
@@ -115,10 +112,9 @@ CAUSE = Cause(
         "who froze it before the recording began, without any I/O since, is not seen",
     ),
     remedies=(
-        Remedy("Freeze it for less time, or when nothing writes"),
-        Remedy("Thaw it, as root: `fsfreeze --unfreeze MOUNT`"),
+        Remedy("Freeze it when nothing writes", risk="the snapshot is taken later"),
+        _thaw(None),
     ),
-    experiment=None,
     find=find,
     unseen_without=("waits",),
     settled_by=next_command.CALLS,

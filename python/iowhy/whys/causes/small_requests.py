@@ -1,6 +1,8 @@
 """The application reads or writes little at a time."""
 
-from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
+from msgspec.structs import replace
+
+from iowhy.whys import classes, evidence, links, named, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, percent, size
 from iowhy.whys.facts import Facts
@@ -90,9 +92,29 @@ def _tiny(facts: Facts) -> Candidate | None:
             max(0.0, 1 - group.bytes / LARGE_CALL_BYTES / number),
             f"with calls of {size(LARGE_CALL_BYTES)}",
         ),
-        remedies=() if _around_the_cache(facts) else (_LARGER,),
+        remedies=_remedies(facts, group.bytes / number if group.bytes is not None else None),
         needs=("syscalls",),
     )
+
+
+def _remedies(facts: Facts, each: float | None, *, reads: bool = False) -> tuple[Remedy, ...]:
+    """Larger calls, with the file and what they are now; the page cache gathers what bypasses it."""
+    way = "Read" if reads else "Write" if facts.requests.direction == "write" else "Access"
+    instead = "" if each is None else f" instead of {size(each)}"
+    larger = replace(
+        _LARGER,
+        do=f"{way} {named.data(facts)} 1 MiB at a time{instead}",
+        risk="each buffer takes 1 MiB of memory" if reads else _LARGER.risk,
+        for_authors=True,
+    )
+    if not _around_the_cache(facts):
+        return (larger,)
+    gathered = replace(
+        _GATHERED,
+        do=f"Open {named.data(facts)} without O_DIRECT and O_SYNC",
+        risk="others have less memory" if reads else _GATHERED.risk,
+    )
+    return (larger, gathered)
 
 
 def _file_calls_ns(facts: Facts) -> int | None:
@@ -120,6 +142,9 @@ def _small(facts: Facts) -> Candidate | None:
             ways.append((cls, walk, group))
     median, depth = requests.median_bytes, requests.own_depth
     if not ways or median is None or median > SMALL_BYTES or depth is None or depth > DEPTH:
+        return None
+    # The page cache gathers what is adjacent: requests that jump are for places apart, such as many small files.
+    if (requests.jump_share or 0) >= thresholds.JUMPS and not _around_the_cache(facts):
         return None
     cls, walk, group = max(ways, key=lambda way: _in_calls(facts, way[0]))
     computing = _computing(facts, sum(way[2].cpu_ns or 0.0 for way in ways))
@@ -162,7 +187,7 @@ def _small(facts: Facts) -> Candidate | None:
         ),
         summary=f"waiting for {count(requests.count)} requests of {size(requests.median_bytes)}, which could be a few large ones",
         saving=_saving(facts, [way[0] for way in ways], on_cpu),
-        remedies=() if _around_the_cache(facts) else (_LARGER,),
+        remedies=_remedies(facts, walk.median_bytes, reads=cls == classes.READ),
         needs=("syscalls", "block_requests", "waits"),
     )
 
@@ -253,13 +278,10 @@ def _around_the_cache(facts: Facts) -> bool:
     return evidence.direct_io(facts) or (facts.calls.by_write and facts.durable_writes is not False)
 
 
-_LARGER = Remedy(
-    "Read and write 64 KiB to 1 MiB per call (`bs=1M`, a larger buffer, readv/writev)",
-    risk="a crash loses what is still in the buffer",
-)
+_LARGER = Remedy("Read and write 1 MiB per call", risk="a crash loses what is still in the buffer")
 _COLLECTIVE = Remedy(
-    "Let MPI-IO gather them: collective calls (`MPI_File_write_at_all`, HDF5's `H5FD_MPIO_COLLECTIVE`)",
-    risk="all processes must reach the call",
+    "Let MPI-IO gather them with collective calls (`MPI_File_write_at_all`)",
+    risk="a process that does not reach the call stops all",
     for_authors=True,
 )
 _NO_SIEVE = Remedy(
@@ -267,7 +289,7 @@ _NO_SIEVE = Remedy(
     risk="many small writes instead, if the data are in small pieces",
 )
 _GATHERED = Remedy(
-    "Let the page cache gather it: open files without O_DIRECT and O_SYNC",
+    "Let the page cache gather it: open the files without O_DIRECT and O_SYNC",
     risk="a crash loses what was not synced yet",
 )
 
@@ -318,7 +340,6 @@ CAUSE = Cause(
         "calls that jump: then their size is not the reason (random-access)",
     ),
     remedies=(_LARGER, _GATHERED, _COLLECTIVE, _NO_SIEVE),
-    experiment=None,
     find=find,
     unseen_without=("syscalls", "block_requests"),
     settled_by=next_command.FILE,

@@ -4,7 +4,7 @@ import math
 
 from iowhy.whys import classes, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.causes.sync_storm import LARGER_FILES
+from iowhy.whys.causes.sync_storm import LARGER_FILES, larger_files
 from iowhy.whys.chain import chain_of, count, link, percent, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.writeback import requested_bytes
@@ -71,6 +71,7 @@ def find(facts: Facts) -> Candidate | None:
             facts.requests.write_bytes,
             "if written in order",
         ),
+        remedies=(larger_files(facts, writeback.background_inodes), _EARLIER),
         needs=("writeback", "block_requests"),
         confidence=0.8,
     )
@@ -87,6 +88,11 @@ def _pages(facts: Facts) -> float | None:
     requested = requested_bytes(facts.relations)
     return pages if requested is None else min(pages, math.ceil(requested / facts.page_bytes))
 
+
+_EARLIER = Remedy(
+    "Start writeback earlier: `sysctl vm.dirty_background_bytes=67108864`",
+    risk="data that soon changes again is written more often",
+)
 
 CAUSE = Cause(
     name="writeback-scattered",
@@ -115,13 +121,8 @@ CAUSE = Cause(
     ),
     remedies=(
         LARGER_FILES,
-        Remedy("Let fewer writers write at a time", risk="each must wait for its turn"),
-        Remedy(
-            "Start writeback earlier: `sysctl vm.dirty_background_bytes=67108864`",
-            risk="needs root, and data that soon changes again is written more often",
-        ),
+        _EARLIER,
     ),
-    experiment=None,
     find=find,
     unseen_without=("writeback",),
     settled_by=next_command.FILE,

@@ -16,7 +16,7 @@ pub enum Error {
     #[error("cannot read {path}: {error}")]
     Read { path: PathBuf, error: io::Error },
     /// A file of it, or the directory, cannot be written.
-    #[error("cannot write {path}: {error}")]
+    #[error("cannot write {path}: {error}; -o chooses another place")]
     Write { path: PathBuf, error: io::Error },
     /// Its manifest is damaged.
     #[error("{path}: {error}")]

@@ -209,8 +209,8 @@ def parsed_manifest(data: bytes | str, path: Path) -> Manifest:
         version = msgspec.json.decode(data, type=_Version).schema
         if version != schema.VERSION:
             raise Problem(
-                f"{path}: written for schema {version!r}, this iowhy reads schema {schema.VERSION}; "
-                "open it with the iowhy that made it, or record again"
+                f"{path}: made by another version of iowhy (schema {version!r}, this one reads {schema.VERSION}); "
+                "`pip install -U iowhy`, or open it with the version that made it"
             )
         return msgspec.json.decode(data, type=Manifest)
     except msgspec.ValidationError as error:  # names the key: `$.command.argv[2]`

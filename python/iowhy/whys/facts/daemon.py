@@ -74,4 +74,6 @@ def _of_others(relations: Relations, machine: Machine, threads: Threads) -> floa
 def _neighbour(relations: Relations, tgid: int) -> str | None:
     if not relations.has("neighbours"):
         return None
-    return relations.value(str, f"SELECT coalesce(max(title), max(comm)) FROM neighbours WHERE tgid = {tgid}")
+    return relations.value(
+        str, f"SELECT coalesce(max(title), max(comm)) FROM neighbours WHERE tgid = {tgid}"
+    )

@@ -32,7 +32,9 @@ def check_free(path: Path, force: bool) -> None:
     if not force and not _is_stream(path) and (path.is_file() or path.is_symlink()):
         raise Problem(f"{path}: exists already; --force overwrites it, or choose another name")
     if not path.absolute().parent.is_dir():
-        raise Problem(f"{path}: its directory does not exist")
+        raise Problem(
+            f"{path}: there is no folder {path.absolute().parent}; make it first, or choose another"
+        )
 
 
 @contextmanager
@@ -74,7 +76,9 @@ def opened_folder(path: Path, *, force: bool) -> Iterator[Path]:
     if os.path.lexists(path) and not force:
         raise Problem(f"{path}: exists already; --force overwrites it, or choose another name")
     if not path.absolute().parent.is_dir():
-        raise Problem(f"{path}: its directory does not exist")
+        raise Problem(
+            f"{path}: there is no folder {path.absolute().parent}; make it first, or choose another"
+        )
     fresh = _beside(path)
     try:
         fresh.mkdir(PRIVATE_DIRECTORY)

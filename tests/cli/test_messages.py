@@ -13,7 +13,7 @@ from tests.command_line import invoke
     ("arguments", "message"),
     [
         (["run"], "nothing to watch"),
-        (["run", "-a", "--", "ls"], "choose one of"),
+        (["run", "-a", "--", "ls"], "-a and the command ls"),
         (["run", "--duration", "3s", "--", "ls"], "--duration "),
         (["run", "--no-children", "-a"], "--no-children"),
         (["run", "-a", "--duration", "soon"], "--duration soon"),

@@ -20,8 +20,7 @@ def must_be_terminal(option: str) -> None:
     """Raises Problem where keys cannot be read or the view cannot be drawn."""
     if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
         raise Problem(
-            f"{option} needs a terminal for its keys, its picture and what it says; of a file or a pipe for the command "
-            "make a part of it: sh -c 'CMD < FILE'"
+            f"{option} needs a terminal, not a file or a pipe; `iowhy why NAME.iowhy` prints the verdict without one"
         )
 
 

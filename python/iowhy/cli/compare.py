@@ -44,7 +44,9 @@ def command(options: Options) -> None:
     if "--vs" in sides:
         slower = _commands(options, split_commands(sides), line)
     elif len(sides) < 2:
-        raise Problem("give at least two: iowhy compare BEFORE AFTER, or -- 'CMD A' --vs 'CMD B'")
+        raise Problem(
+            "one recording alone cannot be compared; give two: iowhy compare BEFORE AFTER, or -- 'CMD A' --vs 'CMD B'"
+        )
     elif options.baseline:
         slower = _log(options, sides, line)
     else:

@@ -86,7 +86,9 @@ class _Page(Struct, frozen=True):
 
 def _page(results: tuple[str, ...], say: "Say") -> _Page:
     if not results:
-        raise Problem("of what? `iowhy html NAME.iowhy`, or BEFORE AFTER, or an experiment's JSON")
+        raise Problem(
+            "missing recording: `iowhy html NAME.iowhy`, BEFORE AFTER, or an experiment's JSON"
+        )
     if len(results) > 1:
         from iowhy.comparisons.sides import open_sides
 

@@ -197,7 +197,9 @@ def read_manifest(path: Path) -> Manifest:
     try:
         data = read_plain(path, MANIFEST_MAX_BYTES)
     except FileNotFoundError:
-        raise Problem(f"{path}: not found, so {path.parent} is not a recording") from None
+        raise Problem(
+            f"{path.parent}: not a recording: it has no {path.name}; give the folder NAME.iowhy that `iowhy run` made"
+        ) from None
     return parsed_manifest(data, path)
 
 
@@ -207,8 +209,8 @@ def parsed_manifest(data: bytes | str, path: Path) -> Manifest:
         version = msgspec.json.decode(data, type=_Version).schema
         if version != schema.VERSION:
             raise Problem(
-                f"{path}: written for schema {version!r}, this iowhy reads schema {schema.VERSION}; "
-                "open it with the iowhy that made it, or record again"
+                f"{path}: made by another version of iowhy (schema {version!r}, this one reads {schema.VERSION}); "
+                "`pip install -U iowhy`, or open it with the version that made it"
             )
         return msgspec.json.decode(data, type=Manifest)
     except msgspec.ValidationError as error:  # names the key: `$.command.argv[2]`

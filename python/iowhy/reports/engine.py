@@ -295,7 +295,11 @@ def _named(where: str) -> Iterator[None]:
     except (duckdb.IOException, duckdb.InvalidInputException, duckdb.OutOfMemoryException):
         raise
     except duckdb.Error as error:
-        raise Problem(f"{where}: {first_line(error)}") from None
+        names = where == "SQL" and isinstance(
+            error, duckdb.BinderException | duckdb.CatalogException
+        )
+        hint = ' (`iowhy sql REC --list` lists tables, "DESCRIBE TABLE" columns)' if names else ""
+        raise Problem(f"{where}: {first_line(error)}{hint}") from None
 
 
 def _select(

@@ -50,7 +50,7 @@ FILES = (
     column("size_bytes", "size", extra=True),
 )
 DEVICES = (
-    column("device", "device", left=True),
+    column("name", "device", left=True),
     column("utilisation", "busy"),
     column("mean_queue", "queue"),
     column("read_bytes_per_s", "read"),

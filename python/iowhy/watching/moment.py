@@ -11,9 +11,9 @@ from iowhy.relations import Relations
 from iowhy.relations.narrowed import Narrowed
 from iowhy.reports import engine
 from iowhy.reports.engine import Row
-from iowhy.watching.titles import name_of
 from iowhy.watching.asked import Asked
 from iowhy.watching.growing import Grown, grown
+from iowhy.watching.titles import name_of
 
 #: Rows of one report that are kept: of more processes nobody reads.
 MOST_ROWS = 20_000

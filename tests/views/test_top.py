@@ -285,9 +285,12 @@ def test_of_what_grows_no_more_is_judged_than_there_was_time_for(tmp_path: Path)
         recorder.kill()
     with Relations(moment.of.recording, narrowed=moment.narrowed) as relations:
         assert relations.rows(f"SELECT count(*) FROM thread_time WHERE ts_ns >= {half}") == [(0,)]
-    assert found.findings and not any(
-        "cut off" in one for f in found.findings for one in f.lowered_by
-    )
+    # It has ended since it was looked at.
+    (path / "manifest.json").write_text(whole.as_json())
+    later = judge(moment.of.recording, narrowed=moment.until_then)
+    for one in (found, later):
+        assert one.findings
+        assert not any("cut off" in text for f in one.findings for text in f.lowered_by)
 
 
 def test_what_the_command_prints_is_a_page_of_its_own(rec: Path, tmp_path: Path) -> None:

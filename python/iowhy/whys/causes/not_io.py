@@ -186,9 +186,9 @@ def _remedies(facts: Facts, found: _Call | None, what: str | None) -> tuple[Reme
         return (pause,)
     if what == _FILE_LOCK:
         return (_HOLDER, _of_calls(facts))
-    if what == _EVENTS:
+    if what == _EVENTS and not (found.sleep is not None and found.sleep.peers):
         return (_RECORD_TOO, _of_calls(facts))
-    if what == _PEER:
+    if what in (_PEER, _EVENTS):
         return (_WHICH_PEER, _RECORD_TOO)
     # What does the work is not in the recording: it can be recorded too.
     return (_RECORD_TOO,) if what == _CHILD else (_of_calls(facts),)

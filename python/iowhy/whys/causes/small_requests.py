@@ -105,7 +105,6 @@ def _remedies(facts: Facts, each: float | None, *, reads: bool = False) -> tuple
         _LARGER,
         do=f"{way} {named.data(facts)} 1 MiB at a time{instead}",
         risk="each buffer takes 1 MiB of memory" if reads else _LARGER.risk,
-        for_authors=True,
     )
     if not _around_the_cache(facts):
         return (larger,)

@@ -45,8 +45,8 @@ _WORDS = {
 
 
 _SEEN = Remedy("See in which calls it waits: `iowhy report syscalls`", looks=True)
-_HOLDER = Remedy("See who holds the lock: `lslocks`, while it waits", looks=True)
-_WHICH_PEER = Remedy("See which peer it waits for: `ss -tnp`, while it waits", looks=True)
+_HOLDER = Remedy("See who holds the lock, while it waits: `lslocks`", looks=True)
+_WHICH_PEER = Remedy("See which peer it waits for, while it waits: `ss -tnp`", looks=True)
 _WITH_WORK = Remedy("Record it while it has work to do", looks=True)
 # No call is in the recording.
 _NO_CALLS = Remedy("Record it: `iowhy run -- CMD` names the calls that it waits in", looks=True)

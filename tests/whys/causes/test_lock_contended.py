@@ -24,10 +24,10 @@ def test_a_convoy_on_one_file(judged: Judge) -> None:
 @pytest.mark.parametrize(
     ("call", "reason", "told"),
     [
-        ("pwrite64", "inode_lock", "Spread the work over several files"),
+        ("pwrite64", "inode_lock", "a file of its own"),
         ("unlink", "inode_lock", "Spread the files over several directories"),
         ("openat", "metadata_lock", "Spread the files over several directories"),
-        ("mmap", "memory_map_lock", "Map and unmap less often"),
+        ("mmap", "memory_map_lock", "Keep freed memory"),
     ],
 )
 def test_what_helps_is_that_of_the_lock(judged: Judge, call: str, reason: str, told: str) -> None:

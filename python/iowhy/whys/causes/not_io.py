@@ -49,7 +49,7 @@ _HOLDER = Remedy("See who holds the lock, while it waits: `lslocks`", looks=True
 _WHICH_PEER = Remedy("See which peer it waits for, while it waits: `ss -tnp`", looks=True)
 _WITH_WORK = Remedy("Record it while it has work to do", looks=True)
 # No call is in the recording.
-_NO_CALLS = Remedy("Record it: `iowhy run -- CMD` names the calls that it waits in", looks=True)
+_NO_CALLS = Remedy("Record it, to see in which calls it waits: `iowhy run -- CMD`", looks=True)
 # Calls and their stacks are recorded as they end: of a call that lasts all of a recording only the time is known.
 _NONE_ENDED = Remedy(
     "Record for longer: a call is recorded when it ends",

@@ -158,7 +158,7 @@ _METACOPY = Remedy(
     risk="layers of somebody you do not trust can then show other files",
 )
 _IN_IMAGE = Remedy(
-    "Change it in the build step that writes the file (`COPY --chmod`)",
+    "Change it in the build step that writes the file (COPY --chmod)",
     risk="containers of the old image stay slow",
     for_authors=True,
 )

@@ -18,7 +18,7 @@ def writers(reason: str) -> Story:
 
 def test_a_convoy_on_one_file(judged: Judge) -> None:
     found = leads(judged(writers("inode_lock")), "lock-contended", 0.85)
-    assert "/data/file" in chain(found) and "4 threads" in chain(found)
+    assert "/data/file" in found.summary and "4 threads" in chain(found)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_what_helps_is_that_of_the_lock(judged: Judge, call: str, reason: str, t
             call, 100, tid=tid, blocked=18 * MS, bytes_=None, reason=reason, io=False, gap="idle"
         )
     found = leads(judged(story), "lock-contended", 0.85)
-    assert found.remedies[0].startswith(told)
+    assert told in found.remedies[0]
     assert any("direct I/O" in one for one in found.remedies) is (call == "pwrite64")
 
 

@@ -53,7 +53,7 @@ def parse(name: str, text: str) -> Chart:
     columns, sql = tuple(headed.columns), headed.sql
     if fields["draws"] == "narrowed":
         columns, sql = (*_CELL, *columns), _summed(sql, columns, fields.get("heaviest", ""))
-    elif fields["draws"] == "heat":
+    elif fields["draws"] == "heat" and columns:
         columns, sql = (*_CELL, *columns), _in_grid(sql, columns[-1].name)
     return Chart(
         name=name,

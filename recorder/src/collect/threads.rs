@@ -179,7 +179,11 @@ impl Threads {
         let ended = |gone: &HashMap<u32, u64>| gone.get(&clock.tid) == Some(&clock.start);
         let thread = match self.alive.entry(clock.tid) {
             Entry::Occupied(found) => found.into_mut(),
-            Entry::Vacant(_) if self.gone.iter().any(ended) => return Ok(()),
+            Entry::Vacant(_) if self.gone.iter().any(ended) => {
+                // A zombie that nobody waits for is met for as long as its parent lives.
+                self.gone[0].insert(clock.tid, clock.start);
+                return Ok(());
+            }
             Entry::Vacant(place) => place.insert(Thread::new(clock, first())),
         };
         if clock.start < thread.start {

@@ -30,6 +30,7 @@ if os.fork() == 0:
     entitle("demo: ends early")
     work(0.5)
     os._exit(0)
+# Who ended first is waited for: the other one stays a zombie, which is recorded once.
 os.wait()
 plain.wait()
 entitle("demo: last hunter2=3")
@@ -62,14 +63,29 @@ def test_the_processes_of_postgresql_are_told_apart(request: pytest.FixtureReque
         options = f"-k {name} -c listen_addresses='' -c cluster_name=shop"
         shell.run((*pg_ctl, "-w", "-s", "-l", f"{name}/log", "-o", options, "start"))
         try:
-            psql = [_tool("psql"), "-h", name, "-U", "nobody", "-q", "postgres"]
-            asked = "CREATE TABLE t AS SELECT generate_series(1, 100000); CHECKPOINT; SELECT pg_sleep(0.4)"
-            one_more = subprocess.Popen([*psql, "-c", "SELECT pg_sleep(0.3)", "-c", asked])
-            recorder = [program(RECORDER), "machine", "--duration", "2", "-o", f"{name}/a.iowhy"]
-            subprocess.run(recorder, check=True, capture_output=True, timeout=120)
-            assert one_more.wait(60) == 0
+            asleep = [
+                _tool("psql"),
+                "-h",
+                name,
+                "-U",
+                "nobody",
+                "-c",
+                "SELECT pg_sleep(60)",
+                "postgres",
+            ]
+            with subprocess.Popen(asleep, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL):
+                recorder = [
+                    program(RECORDER),
+                    "machine",
+                    "--duration",
+                    "2",
+                    "-o",
+                    f"{name}/a.iowhy",
+                ]
+                subprocess.run(recorder, check=True, capture_output=True, timeout=120)
+                shell.run((*pg_ctl, "-s", "-m", "immediate", "stop"))
         finally:
-            shell.run((*pg_ctl, "-s", "-m", "immediate", "stop"))
+            subprocess.run([*pg_ctl, "-s", "-m", "immediate", "stop"], capture_output=True)
         found = ask(
             open_recording(folder / "a.iowhy"),
             "SELECT title FROM threads WHERE title LIKE 'postgres: shop: %'",

@@ -57,11 +57,16 @@ impl Thread {
 
     pub fn begin_again(&mut self, start: u64) {
         self.start = start;
-        self.written = Clock {
-            start,
-            now: start,
-            ..Clock::default()
-        };
+        self.written = at_start(start);
         self.kernel = Spent::default();
+    }
+}
+
+/// The clock of a thread that has just come into scope.
+pub fn at_start(start: u64) -> Clock {
+    Clock {
+        start,
+        now: start,
+        ..Clock::default()
     }
 }

@@ -16,7 +16,7 @@ use crate::rows::kernel_time::Faults;
 use crate::rows::thread;
 
 use super::hanging::{self, Hang};
-use super::thread::Thread;
+use super::thread::{at_start, Thread};
 use super::Seen;
 
 /// Readings of all clocks that miss a thread before its end is taken for lost.
@@ -171,16 +171,15 @@ impl Threads {
 
     /// Writes a thread's time since it was last written; `last`: also when it only slept.
     pub fn clock(&mut self, clock: &Clock, last: bool, recording: &mut Recording) -> Result<()> {
-        let first = || Clock {
-            start: clock.start,
-            now: clock.start,
-            ..Clock::default()
-        };
         let ended = |gone: &HashMap<u32, u64>| gone.get(&clock.tid) == Some(&clock.start);
         let thread = match self.alive.entry(clock.tid) {
             Entry::Occupied(found) => found.into_mut(),
-            Entry::Vacant(_) if self.gone.iter().any(ended) => return Ok(()),
-            Entry::Vacant(place) => place.insert(Thread::new(clock, first())),
+            Entry::Vacant(_) if self.gone.iter().any(ended) => {
+                // A zombie that nobody waits for is met for as long as its parent lives.
+                self.gone[0].insert(clock.tid, clock.start);
+                return Ok(());
+            }
+            Entry::Vacant(place) => place.insert(Thread::new(clock, at_start(clock.start))),
         };
         if clock.start < thread.start {
             // Read before iowhy worked in it, which its record of that time knows better.

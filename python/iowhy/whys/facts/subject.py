@@ -112,10 +112,13 @@ def _attached(relations: Relations) -> str:
     if not relations.has("threads"):
         return "the attached process"
     found = relations.rows(
-        """SELECT tgid, coalesce(max(title), arg_min(comm, abs(tid - tgid))) AS comm FROM threads
+        """SELECT tgid, arg_min(comm, abs(tid - tgid)) AS comm,
+          -- A server is called by its program, not by the title of the process that started the others.
+          CASE WHEN (SELECT count(DISTINCT tgid) FROM threads) = 1 THEN max(title) END AS title
+        FROM threads
         WHERE ppid IS NULL OR ppid NOT IN (SELECT tgid FROM threads) GROUP BY tgid ORDER BY tgid"""
     )
-    names = {comm for _, comm in found}
+    names = {title or comm for _, comm, title in found}
     if len(names) != 1 or None in names:
         return "the attached process" if len(found) < 2 else f"{len(found)} attached processes"
     (name,) = names

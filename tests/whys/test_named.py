@@ -5,7 +5,14 @@ from pathlib import Path
 import pytest
 
 from iowhy.whys.facts import facts_of
-from iowhy.whys.named import READ_BYTES, all_cpus, cpu_quota, memory_limit, no_io_limit
+from iowhy.whys.named import (
+    READ_BYTES,
+    all_cpus,
+    cpu_quota,
+    memory_limit,
+    no_io_limit,
+    read_into_memory,
+)
 from tests.whys.made import MIB, Story
 
 LOOP = 7 << 20
@@ -52,6 +59,33 @@ def test_the_knob_of_a_group(
         assert cpus in cpu_quota(facts, 2)
         assert memory in memory_limit(facts, 200 * MIB)
         assert io in no_io_limit(facts, READ_BYTES, LOOP, "loop0")
+
+
+def test_a_group_of_version_1_has_its_files(tmp_path: Path) -> None:
+    made = story("/job", ())
+    for number, (mount, kind) in enumerate(
+        [("memory", "cgroup"), ("cpu,cpuacct", "cgroup"), ("unified", "cgroup2")]
+    ):
+        made.add(
+            "filesystems", dev=50 + number, kind=kind, mount=f"/sys/fs/cgroup/{mount}", options="rw"
+        )
+    with facts_of(made.made(tmp_path)) as facts:
+        assert "200M > /sys/fs/cgroup/memory/job/memory.limit_in_bytes" in memory_limit(
+            facts, 200 * MIB
+        )
+        assert "200000 > /sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us" in cpu_quota(facts, 2)
+        assert "/sys/fs/cgroup/job/io.max" in no_io_limit(facts, READ_BYTES, LOOP, "loop0")
+
+
+@pytest.mark.parametrize(
+    ("other", "typed"), [("/srv/b", "cat /srv/* "), ("/srv/deep/b", "find /srv -type f")]
+)
+def test_files_in_several_directories_are_found(other: str, typed: str, tmp_path: Path) -> None:
+    made = Story(2.0).thread(blocked=0.9).file(301, "/srv/a").file(302, other).file(303, "/srv/c")
+    for ino in (301, 302, 303):
+        made.requests(50, ino=ino)
+    with facts_of(made.made(tmp_path)) as facts:
+        assert (read_into_memory(facts) or "").startswith(typed)
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,11 @@ def read_into_memory(facts: Facts, *, names: bool = False) -> str | None:
         )
     if one is not None and one.startswith("/"):
         return f"cat {quoted(one)} > /dev/null"
-    return None if within is None else f"cat {quoted(within)}/* > /dev/null"
+    if within is None:
+        return None
+    if all(str(PurePath(one.path).parent) == within for one in facts.requests.owners if one.path):
+        return f"cat {quoted(within)}/* > /dev/null"
+    return f"find {quoted(within)} -type f -exec cat {{}} + > /dev/null"
 
 
 def tree(facts: Facts) -> str | None:
@@ -271,7 +275,16 @@ def _typed(
         return f"{found.runtime} update {container} {quoted(found.name)}"
     if found is None and re.fullmatch(r"[^/]+\.(?:service|scope|slice)", name):
         return f"systemctl set-property {quoted(name)} {unit}"
-    return f"echo {quoted(new[1])} > {quoted(f'/sys/fs/cgroup{path}/{new[0]}')}"
+    mount = _version_1(facts, controller)
+    knob, value = new if mount is None else old
+    at = f"{mount or '/sys/fs/cgroup'}{path}/{knob}"
+    return f"echo {quoted(value)} > {quoted(at)}"
+
+
+def _version_1(facts: Facts, controller: str) -> str | None:
+    """Where version 1 of control groups has a controller mounted; None if version 2 has it."""
+    mounts = (one.mount for one in facts.filesystems if one.kind == "cgroup")
+    return next((one for one in mounts if controller in PurePath(one).name.split(",")), None)
 
 
 def _limited(facts: Facts, column: str | None) -> str | None:

@@ -271,7 +271,11 @@ def _typed(
         return f"{found.runtime} update {container} {quoted(found.name)}"
     if found is None and re.fullmatch(r"[^/]+\.(?:service|scope|slice)", name):
         return f"systemctl set-property {quoted(name)} {unit}"
-    return f"echo {quoted(new[1])} > {quoted(f'/sys/fs/cgroup{path}/{new[0]}')}"
+    # A controller of version 1 is mounted by itself, alone or with another (cpu,cpuacct).
+    mounts = [one.mount for one in facts.filesystems if one.kind == "cgroup"]
+    old_at = next((at for at in mounts if controller in PurePath(at).name.split(",")), None)
+    (knob, value), at = (new, "/sys/fs/cgroup") if old_at is None else (old, old_at)
+    return f"echo {quoted(value)} > {quoted(f'{at}{path}/{knob}')}"
 
 
 def _limited(facts: Facts, column: str | None) -> str | None:

@@ -99,3 +99,14 @@ def test_files_in_several_directories_are_found(other: str, typed: str, tmp_path
 def test_what_binds_it_to_cpus(argv: tuple[str, ...], said: str, tmp_path: Path) -> None:
     with facts_of(story("/", argv).made(tmp_path)) as facts:
         assert said in all_cpus(facts)
+
+
+def test_the_file_is_that_of_the_version_which_holds_the_controller(tmp_path: Path) -> None:
+    made = story("/job", ())
+    for at in ("memory", "cpu,cpuacct"):
+        made.add("filesystems", dev=30, kind="cgroup", mount=f"/sys/fs/cgroup/{at}", options="rw")
+    with facts_of(made.made(tmp_path)) as facts:
+        knob = "/sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us"
+        assert knob in cpu_quota(facts, 2)
+        assert "/sys/fs/cgroup/memory/job/memory.limit_in_bytes" in memory_limit(facts, 200 * MIB)
+        assert "/sys/fs/cgroup/job/io.max" in no_io_limit(facts, READ_BYTES, LOOP, "loop0")

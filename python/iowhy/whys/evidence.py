@@ -258,8 +258,8 @@ def without_durable_writes(facts: Facts) -> Remedy | None:
 def without_syncs(facts: Facts) -> Remedy:
     """For syncs that somebody else's program decides on: it calls them through the C library, unless it is a Go program."""
     return Remedy(
-        f"Run it without syncs (not a static or Go program): `eatmydata {facts.run.who} …`",
-        risk="a power cut may leave what it wrote broken",
+        f"Run it without syncs: `eatmydata {named.again(facts) or facts.run.who}`",
+        risk="a power cut may break what it wrote; Go and static programs sync all the same",
         link="https://manpages.debian.org/bookworm/eatmydata/eatmydata.1.en.html",
     )
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from iowhy.sentences import KINDS
+from iowhy.units import plural
 from tests.words.texts import ROOT, RUST, rust_texts
 
 PACKAGE = ROOT / "python" / "iowhy"
@@ -156,6 +157,8 @@ def _strings(node: ast.AST, function: str, call: str) -> Iterator[tuple[str, ast
 def _is_text(node: ast.expr) -> bool:
     if isinstance(node, ast.BinOp):
         return _is_text(node.left) or _is_text(node.right)
+    if isinstance(node, ast.IfExp):
+        return _is_text(node.body)
     return isinstance(node, ast.JoinedStr) or (
         isinstance(node, ast.Constant) and isinstance(node.value, str)
     )
@@ -196,7 +199,7 @@ def _filled(template: str) -> str:
         if kind in KINDS:
             return KINDS[kind](BY_KIND[kind])
         if kind.startswith("count "):
-            return f"3 {kind.removeprefix('count ')}s"
+            return plural(3, *kind.removeprefix("count ").split("/"))
         return "2.0" if kind else BY_NAME.get(name, f"‹{name}›")
 
     return re.sub(r"\{([^{}]*)\}", one, template)

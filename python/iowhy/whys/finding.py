@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field
 
+from iowhy.sentences import Sentence
 from iowhy.whys.remedy import Fix, Remedy
 
 #: What the shares are of where the text shows only a part of what happened.
@@ -85,7 +86,7 @@ class Candidate(Struct, frozen=True):
 
     claims: tuple[Claim, ...]
     chain: tuple[Link, ...]
-    summary: str
+    summary: Sentence
     saving: Saving
     by_order: Saving | None = None
     by_less: Saving | None = None

@@ -2,6 +2,8 @@
 
 from msgspec import Struct
 
+from iowhy.sentences import changed
+
 
 class Remedy(Struct, frozen=True):
     """`do` is an order without a full stop, in words or as it is typed; `risk` is what it costs or may cost, "" if that is nothing.
@@ -28,7 +30,7 @@ class Remedy(Struct, frozen=True):
     @property
     def named(self) -> str:
         """The order, with whose setting it is."""
-        return self.do if self.program is None else f"{self.program}: {self.do}"
+        return self.do if self.program is None else changed(self.do, f"{self.program}: {self.do}")
 
 
 class Fix(Struct, frozen=True):

@@ -1,5 +1,6 @@
 """Data is read for the first time: it is not in memory yet."""
 
+from iowhy.sentences import worded
 from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, size
@@ -66,7 +67,11 @@ def find(facts: Facts) -> Candidate | None:
             *way,
             links.device_load(facts),
         ),
-        summary=f"reading {size(cache.added * facts.page_bytes)} that was not in memory yet",
+        summary=worded(
+            "cache-cold.cold",
+            "reading {read:bytes} that was not in memory yet",
+            read=cache.added * facts.page_bytes,
+        ),
         saving=saving.all_of_it("if all data is in memory") if fits else saving.half("bytes"),
         by_order=saving.in_disk_order(facts, requests.read_bytes) if way else _NOTHING,
         remedies=_remedies(facts) if fits else _TOO_LARGE,

@@ -1,5 +1,6 @@
 """A CPU quota or the hypervisor withholds CPU time."""
 
+from iowhy.sentences import Sentence, worded
 from iowhy.whys import classes, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.causes.cpu_delayed import DEDICATED_CPUS
@@ -47,7 +48,9 @@ def find(facts: Facts) -> Candidate | None:
                 else []
             ),
         ),
-        summary=_summary(facts) if by_quota else "waiting for CPUs that the hypervisor withholds",
+        summary=_summary(facts)
+        if by_quota
+        else worded("cpu-throttled.stolen", "waiting for CPUs that the hypervisor withholds"),
         saving=saving.all_of_it(
             "if no other work takes the CPUs" if by_quota else "on a host with idle CPUs"
         ),
@@ -58,10 +61,14 @@ def find(facts: Facts) -> Candidate | None:
     )
 
 
-def _summary(facts: Facts) -> str:
+def _summary(facts: Facts) -> Sentence:
     quota = facts.machine.quota_cores
-    much = "its CPU quota" if quota is None else f"its quota of {quota:.2g} CPUs"
-    return f"waiting because its control group has used up {much}"
+    return worded(
+        "cpu-throttled.quota-used",
+        "waiting because its control group has used up its "
+        + ("CPU quota" if quota is None else "quota of {quota:.2g} CPUs"),
+        quota=quota,
+    )
 
 
 def _stopped_by_quota(facts: Facts) -> bool:

@@ -1,5 +1,6 @@
 """Data is written twice: to the journal first, then to its place."""
 
+from iowhy.sentences import worded
 from iowhy.whys import classes, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, size
@@ -34,7 +35,11 @@ def find(facts: Facts) -> Candidate | None:
     return Candidate(
         claims=(Claim(WAITS),),
         chain=_chain(facts, filesystem, asked, moved),
-        summary=f"writing data twice: to the journal of {filesystem.mount} first, then to its place",
+        summary=worded(
+            "data-journaled.twice",
+            "writing data twice: to the journal of {mount} first, then to its place",
+            mount=filesystem.mount,
+        ),
         saving=saving.all_but_moving(facts, tuple(WAITS), asked, "if data is written once"),
         remedies=(_ONCE, _LARGER),
         needs=("syscalls", "block_requests", "waits"),

@@ -2,6 +2,7 @@
 
 from msgspec.structs import replace
 
+from iowhy.sentences import Sentence, worded
 from iowhy.whys import classes, evidence, links, next_command, saving
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link, percent, size
@@ -66,7 +67,7 @@ def find(facts: Facts) -> Candidate | None:
                 "device-contended.others-bytes",
             ),
         ),
-        summary=f"waiting for {requests.device}, {_by_whom(dirtier, named)}",
+        summary=_says(requests.device, dirtier, named),
         saving=saving.all_of_it("if nothing else uses the device"),
         remedies=(
             _later(dirtier, named),
@@ -77,13 +78,27 @@ def find(facts: Facts) -> Candidate | None:
     )
 
 
-def _by_whom(dirtier: Culprit | None, named: str | None) -> str:
+def _says(device: str | None, dirtier: Culprit | None, named: str | None) -> Sentence:
+    """What it did in that time."""
+    return worded(
+        "device-contended.by-whom",
+        "waiting for {device}, {by_whom}",
+        device=device,
+        by_whom=_by_whom(dirtier, named),
+    )
+
+
+def _by_whom(dirtier: Culprit | None, named: str | None) -> Sentence:
     """Who keeps the device busy, as the end of a sentence. `named` is a file if no process is known."""
     if dirtier is not None:
-        return f"busy writing what {dirtier.who()} dirtied"
+        return worded("kept-busy.dirtier", "busy writing what {who} dirtied", who=dirtier.who())
     if named is None:
-        return "which other processes keep busy"
-    return f"which others keep busy, mostly {'for ' if named.startswith('/') else ''}{named}"
+        return worded("kept-busy.others", "which other processes keep busy")
+    return worded(
+        "kept-busy.named",
+        "which others keep busy, mostly " + ("for {named}" if named.startswith("/") else "{named}"),
+        named=named,
+    )
 
 
 def _later(dirtier: Culprit | None, named: str | None) -> Remedy:
@@ -135,7 +150,11 @@ def _by_counters(facts: Facts) -> Candidate | None:
                 "device-contended.devices",
             ),
         ),
-        summary=f"waiting for {device.name}, which other processes keep busy",
+        summary=worded(
+            "device-contended.by-others",
+            "waiting for {device}, which other processes keep busy",
+            device=device.name,
+        ),
         saving=saving.all_of_it("if nothing else uses the device"),
         confidence=0.6,
         lowered_by=("only counters are known, not single requests: these need root",),

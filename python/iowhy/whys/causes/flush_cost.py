@@ -1,8 +1,9 @@
 """Most of a sync is the device flushing its write cache."""
 
+from iowhy.sentences import worded
 from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import chain_of, duration, link, percent, plural, size
+from iowhy.whys.chain import chain_of, link, percent, plural, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.requests import Requests
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
@@ -61,9 +62,12 @@ def find(facts: Facts) -> Candidate | None:
     return Candidate(
         claims=(Claim(frozenset({classes.SYNC})),),
         chain=_chain(facts, flush, each),
-        summary=(
-            f"waiting for {_names(requests)} to flush its write cache: "
-            f"{plural(requests.flushes, 'flush', 'flushes')} of {duration(requests.flush_ns / requests.flushes)}"
+        summary=worded(
+            "flush-cost.flushes",
+            "waiting for {devices} to flush its write cache: {flushes:count flush/flushes} of {each:ns}",
+            devices=_names(requests),
+            flushes=requests.flushes,
+            each=requests.flush_ns / requests.flushes,
         ),
         saving=saving.once(
             max(requests.flushes, facts.calls.syncs.calls),
@@ -182,7 +186,7 @@ def _measured(facts: Facts) -> Candidate | None:
             )
             for reason, part in named[:3]
         ),
-        summary="waiting for the device to flush its write cache",
+        summary=worded("flush-cost.flushing", "waiting for the device to flush its write cache"),
         saving=saving.all_of_it("if it syncs once"),
         confidence=0.7,
     )

@@ -1,5 +1,6 @@
 """A sync waits for a commit that carries other files' data."""
 
+from iowhy.sentences import worded
 from iowhy.whys import classes, links, next_command, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, size
@@ -54,8 +55,11 @@ def find(facts: Facts) -> Candidate | None:
             ),
             links.dirtied_by_others(facts),
         ),
-        summary=(
-            f"waiting for {count(journal.commits)} journal commits, which write {size(foreign)} of other files' data"
+        summary=worded(
+            "journal-entangled.commits",
+            "waiting for {commits:count} journal commits, which write {others:bytes} of other files' data",
+            commits=journal.commits,
+            others=foreign,
         ),
         saving=Saving(foreign / (foreign + own), f"if commits write only its own {size(own)}"),
         needs=("journal_jbd2", "block_requests", "syscalls"),

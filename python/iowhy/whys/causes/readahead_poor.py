@@ -2,6 +2,7 @@
 
 import re
 
+from iowhy.sentences import worded
 from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, size
@@ -69,7 +70,11 @@ def _wasted(facts: Facts) -> Candidate | None:
             ),
             links.request_shape(facts),
         ),
-        summary=f"reading pages ahead, {percent(cache.wasted_share)} of which nobody used",
+        summary=worded(
+            "readahead-poor.unused",
+            "reading pages ahead, {wasted:share} of which nobody used",
+            wasted=cache.wasted_share,
+        ),
         saving=Saving(
             min(1.0, saved / fraction), "if only what is asked for is read, a request for each page"
         ),
@@ -140,7 +145,11 @@ def _missing(facts: Facts) -> Candidate | None:
             ),
             links.request_shape(facts),
         ),
-        summary=f"reading in order without readahead, {size(requests.median_bytes)} at a time",
+        summary=worded(
+            "readahead-poor.without",
+            "reading in order without readahead, {request:bytes} at a time",
+            request=requests.median_bytes,
+        ),
         saving=saving.all_but_moving(facts, (classes.READ,), requests.bytes, "if read ahead"),
         remedies=(set_readahead(facts, up=True), _HINT),
         needs=("page_cache", "block_requests"),

@@ -1,5 +1,6 @@
 """A server serves the filesystem, and it or the network is slow."""
 
+from iowhy.sentences import worded
 from iowhy.whys import next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, plural
@@ -32,8 +33,12 @@ def find(facts: Facts) -> Candidate | None:
             silent,
             *_answers(answered),
         ),
-        summary=f"waiting for the server of {where}"
-        + ("" if silent is None else ", which does not answer"),
+        summary=worded(
+            "remote-storage.server",
+            "waiting for the server of {where}"
+            + ("" if silent is None else ", which does not answer"),
+            where=where,
+        ),
         saving=saving.all_of_it("if it answered at once"),
         remedy=_next_step(answered) if silent is None else _reach(most.mount),
         confidence=0.85,

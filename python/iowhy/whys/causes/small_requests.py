@@ -1,11 +1,13 @@
 """The application reads or writes little at a time."""
 
+from iowhy.sentences import Sentence, worded
 from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, percent, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.calls import TINY_BYTES
 from iowhy.whys.facts.job import LARGE_BYTES, Job
+from iowhy.whys.facts.requests import Requests
 from iowhy.whys.finding import Candidate, Claim, Saving
 from iowhy.whys.remedy import Remedy
 
@@ -82,8 +84,7 @@ def _tiny(facts: Facts) -> Candidate | None:
             if len(claims) > 1
             else None,
         ),
-        summary=f"making {count(number)} calls that move "
-        + ("a few bytes each" if group.bytes is None else f"{size(group.bytes / number)} each"),
+        summary=_says_tiny(number, group.bytes),
         saving=saving.all_of_it("if hardly any calls are left")
         if group.bytes is None
         else Saving(
@@ -92,6 +93,17 @@ def _tiny(facts: Facts) -> Candidate | None:
         ),
         remedies=() if _around_the_cache(facts) else (_LARGER,),
         needs=("syscalls",),
+    )
+
+
+def _says_tiny(calls: int, bytes_: float | None) -> Sentence:
+    """What it did in that time."""
+    return worded(
+        "small-requests.calls",
+        "making {calls:count} calls that move "
+        + ("a few bytes each" if bytes_ is None else "{each:bytes} each"),
+        calls=calls,
+        each=None if bytes_ is None else bytes_ / calls,
     )
 
 
@@ -160,10 +172,20 @@ def _small(facts: Facts) -> Candidate | None:
                 "small-requests.median-service-ns",
             ),
         ),
-        summary=f"waiting for {count(requests.count)} requests of {size(requests.median_bytes)}, which could be a few large ones",
+        summary=_says(requests),
         saving=_saving(facts, [way[0] for way in ways], on_cpu),
         remedies=() if _around_the_cache(facts) else (_LARGER,),
         needs=("syscalls", "block_requests", "waits"),
+    )
+
+
+def _says(requests: Requests) -> Sentence:
+    """What it did in that time."""
+    return worded(
+        "small-requests.requests",
+        "waiting for {requests:count} requests of {request:bytes}, which could be a few large ones",
+        requests=requests.count,
+        request=requests.median_bytes,
     )
 
 
@@ -206,7 +228,13 @@ def _of_job(facts: Facts, job: Job) -> Candidate | None:
             sieved,
             job.unaligned,
         ),
-        summary=f"in {count(way.small)} small {word}, {size(way.mean)} on average",
+        summary=worded(
+            "small-requests.of-job",
+            "in {small:count} small {word}, {each:bytes} on average",
+            small=way.small,
+            word=word,
+            each=way.mean,
+        ),
         saving=Saving(
             max(0.0, 1 - way.mean / LARGE_BYTES), f"with {word} of {size(LARGE_BYTES)} each"
         ),

@@ -236,14 +236,13 @@ def _device_alone(facts: Facts) -> Candidate | None:
         chain=chain_of(found.shown),
         summary=worded(
             "device-saturated.queue",
-            "waiting for {device}, which hardly rests (queue depth {depth:.1f})",
+            (
+                "waiting for {device}, which hardly rests"
+                if known
+                else "serving requests without rest"
+            )
+            + " (queue depth {depth:.1f})",
             device=found.name,
-            depth=found.depth,
-        )
-        if known
-        else worded(
-            "device-saturated.without-rest",
-            "serving requests without rest (queue depth {depth:.1f})",
             depth=found.depth,
         ),
         saving=_HALF,

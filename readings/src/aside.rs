@@ -72,6 +72,11 @@ impl<Q: Send + 'static, A: Send + 'static> Aside<Q, A> {
         self.held.contains_key(&process)
     }
 
+    /// How many processes do so.
+    pub fn held(&self) -> usize {
+        self.held.len()
+    }
+
     /// It has ended.
     pub fn forget(&mut self, process: i64) {
         self.held.remove(&process);

@@ -22,6 +22,7 @@ pub mod running;
 pub mod sampler;
 mod several_disks;
 pub mod threads;
+pub mod titles;
 pub mod watcher;
 
 use std::path::PathBuf;

@@ -93,22 +93,13 @@ impl Recording {
         Recording::create_with(dir, manifest, Limits::default())
     }
 
-    /// As [`Recording::create_with`], by root for somebody whose it is in the end; None: it stays its maker's.
-    pub fn create_for(
-        dir: &Path,
-        manifest: Manifest,
-        owner: Option<Owner>,
-        limits: Limits,
-    ) -> Result<Recording> {
-        Recording::make(dir, manifest, owner, limits)
-    }
-
     /// As [`Recording::create`], with other limits.
     pub fn create_with(dir: &Path, manifest: Manifest, limits: Limits) -> Result<Recording> {
-        Recording::make(dir, manifest, None, limits)
+        Recording::create_for(dir, manifest, None, limits)
     }
 
-    fn make(
+    /// As [`Recording::create_with`], by root for somebody whose it is in the end; None: it stays its maker's.
+    pub fn create_for(
         dir: &Path,
         mut manifest: Manifest,
         owner: Option<Owner>,

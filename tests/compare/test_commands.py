@@ -18,7 +18,7 @@ def test_a_metric_is_compared_in_its_own_direction(run, tmp_path):
     order = tmp_path / "order"
     first = f"echo a >> {order}; echo qps: 100"
     second = f"echo b >> {order}; echo qps: 50"
-    words = ["-r", "5", "-w", "0", "--seed", "3", "--metric", "qps: ([0-9]+)", "--unit", "1/s"]
+    words = ["-r", "3", "-w", "0", "--seed", "3", "--metric", "qps: ([0-9]+)", "--unit", "1/s"]
     done = run(*words, "--fail-on-regression", "5%", "--", first, "--vs", second)
     assert done.exit_code == 1, done.output
     output = " ".join(done.output.split())
@@ -27,7 +27,7 @@ def test_a_metric_is_compared_in_its_own_direction(run, tmp_path):
     assert "100 1/s" in output and "50 1/s" in output
     runs = order.read_text().split()
     # A disturbed run is run again: at least so many.
-    assert runs.count("a") >= 5 and runs.count("b") >= 5
+    assert runs.count("a") >= 3 and runs.count("b") >= 3
 
 
 def test_prepare_and_conclude_run_around_each_run_and_setup_once(run, tmp_path):

@@ -134,22 +134,6 @@ def test_a_tree_that_was_replaced_by_a_link_is_left(state, tmp_path):
     assert (real / "inner" / "file").exists()
 
 
-def test_a_reused_pid_is_another_process(state):
-    child = subprocess.Popen(["sleep", "60"])
-    try:
-        before, start = os.sched_getaffinity(child.pid), processes.start_ticks(child.pid)
-        wrong = {"n": 1, "kind": "affinity", "pid": child.pid, "start_ticks": start - 1}
-        journal(state, header(), {**wrong, "cpus": [min(before)]})
-        recover()
-        assert os.sched_getaffinity(child.pid) == before
-        journal(state, header(), {**wrong, "start_ticks": start, "cpus": [min(before)]})
-        recover()
-        assert os.sched_getaffinity(child.pid) == {min(before)}
-    finally:
-        child.kill()
-        child.wait()
-
-
 @pytest.mark.usefixtures("state")
 def test_processes_are_found_by_their_mark_even_when_detached():
     with Undo.session("t") as undo:
@@ -164,20 +148,6 @@ def test_processes_are_found_by_their_mark_even_when_detached():
         pid = int(parent.stdout)
         assert processes.start_ticks(pid) is not None
     assert processes.is_zombie(pid)
-
-
-@pytest.mark.usefixtures("state")
-def test_affinity_comes_back():
-    child = subprocess.Popen(["sleep", "60"])
-    try:
-        before = os.sched_getaffinity(child.pid)
-        with Undo.session("t") as undo:
-            undo.affinity(child.pid)
-            os.sched_setaffinity(child.pid, {min(before)})
-        assert os.sched_getaffinity(child.pid) == before
-    finally:
-        child.kill()
-        child.wait()
 
 
 def test_a_cut_last_line_was_never_begun(state, tmp_path):
@@ -219,11 +189,7 @@ GOOD = {"n": 2, "kind": "kill-marked", "mark": "0" * 32}
         {"n": 2, "kind": "write-file", "path": "/sys/kernel/uevent_helper", "old": "/x"},
         {"n": 2, "kind": "rmdir-cgroup", "path": "/sys/fs/cgroup/system.slice"},
         {"n": 2, "kind": "rmdir-cgroup", "path": "/tmp/iowhy-1"},
-        {"n": 2, "kind": "affinity", "pid": 1, "start_ticks": 0, "cpus": [0]},
-        {"n": 2, "kind": "affinity", "pid": -1, "start_ticks": 0, "cpus": [0]},
-        {"n": 2, "kind": "affinity", "pid": True, "start_ticks": 0, "cpus": [0]},
         {"n": 2, "kind": "kill-marked", "mark": "x"},
-        {"n": 2, "kind": "affinity", "pid": 5, "start_ticks": 0, "cpus": []},
         {"n": 2, "kind": "remount", "path": "/", "option": "ro"},
         {"n": 2, "kind": "remount", "path": "/mnt/x", "option": "ro,suid"},
         {"n": 1, "kind": "kill-marked", "mark": "0" * 32},
@@ -268,14 +234,14 @@ def test_any_bytes_are_a_problem_or_nothing(state, data):
 
 
 def test_after_a_restart_only_what_is_on_disk_is_undone(state, tmp_path):
-    child = subprocess.Popen(["sleep", "60"])
+    mark = "0" * 31 + "1"
+    child = subprocess.Popen(["sleep", "60"], env={**os.environ, MARK_VARIABLE: mark})
     try:
         tree = marked_tree(tmp_path)
-        before, start = os.sched_getaffinity(child.pid), processes.start_ticks(child.pid)
-        bound = {"n": 2, "kind": "affinity", "pid": child.pid, "start_ticks": start}
-        journal(state, header(boot="another"), tree_entry(tree), {**bound, "cpus": [min(before)]})
+        started = {"n": 2, "kind": "kill-marked", "mark": mark}
+        journal(state, header(boot="another"), tree_entry(tree), started)
         recover()
-        assert not tree.exists() and os.sched_getaffinity(child.pid) == before
+        assert not tree.exists() and child.poll() is None
     finally:
         child.kill()
         child.wait()

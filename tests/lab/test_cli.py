@@ -15,7 +15,8 @@ from iowhy.lab.trial import Trial
 from iowhy.lab.verify import Check
 from iowhy.options.parser import parse
 from iowhy.whys.budget import Budget
-from iowhy.whys.finding import Finding, Link
+from iowhy.whys.chain import link
+from iowhy.whys.finding import Finding
 from iowhy.whys.remedy import Fix
 from iowhy.whys.typed import Commands
 from iowhy.whys.verdict import Verdict
@@ -71,7 +72,8 @@ def _checks(*found: str) -> list[Check]:
     for cause in found:
         trials = []
         for name, share, seconds in ((cause, 0.9, 10.0), ("healthy", 0.0, 2.0)):
-            said = (Link("waits for sync, cache flushes, 1.0 inodes a pass", 1.0, "", ""),)
+            ids = scenario("smallfiles").chain
+            said = tuple(link("", 1.0, "", "", id_) for id_ in ids)
             fixes = (Fix("write fewer, larger files", share),)
             finding = Finding(name, name, share, share, "", 0.9, (), said, (), fixes, None)
             verdict = Verdict(

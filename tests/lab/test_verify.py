@@ -13,7 +13,8 @@ from iowhy.lab.stage import Choice
 from iowhy.lab.trial import Trial
 from iowhy.lab.verify import BUSY_MACHINE_CPUS, FULL_MACHINE, GAIN_TOLERANCE, TOLERATED
 from iowhy.whys.budget import Budget
-from iowhy.whys.finding import Finding, Link
+from iowhy.whys.chain import link
+from iowhy.whys.finding import Finding
 from iowhy.whys.remedy import Fix
 from iowhy.whys.typed import Commands
 from iowhy.whys.verdict import Verdict
@@ -36,7 +37,7 @@ def scenario(
     return Scenario("made", "", tuple(variants), ("hdd",), **more)  # type: ignore[arg-type]
 
 
-def trial(cause: str, share: float, seconds: float = 10.0, said: str = "") -> Trial:
+def trial(cause: str, share: float, seconds: float = 10.0, ids: tuple[str, ...] = ()) -> Trial:
     finding = Finding(
         cause,
         cause,
@@ -45,7 +46,7 @@ def trial(cause: str, share: float, seconds: float = 10.0, said: str = "") -> Tr
         "",
         0.9,
         (),
-        (Link(said, None, "", ""),),
+        tuple(link("", None, "", "", id_) for id_ in ids),
         (),
         (Fix("do", share),),
         None,
@@ -137,12 +138,12 @@ def test_the_share_must_be_what_the_fix_saves(fixed_s: float, ok: bool) -> None:
     assert verify.check(scenario(), Choice("ext4", "file"), *pair).ok
 
 
-def test_words_that_the_chain_lacks_are_named() -> None:
+def test_links_that_the_chain_lacks_are_named() -> None:
     one = scenario(fixed=None, chain=("msync", "extents"))
-    check = verify.check(one, HDD, trial("sync-storm", 0.9, said="16 MSYNC calls"), None)
+    check = verify.check(one, HDD, trial("sync-storm", 0.9, ids=("msync",)), None)
     assert check.missing == ("extents",)
-    assert check.why == ("the chain does not say extents",)
-    assert verify.check(one, HDD, trial("sync-storm", 0.9, said="msync, extents"), None).ok
+    assert check.why == ("the chain lacks extents",)
+    assert verify.check(one, HDD, trial("sync-storm", 0.9, ids=("msync", "extents")), None).ok
 
 
 def test_the_table_of_confusion() -> None:

@@ -141,3 +141,12 @@ def test_a_program_is_one_token_wherever_it_stands() -> None:
     assert token in said and "ledger" not in said
     for name in ("kworker/u8:3", "jbd2/vda1-8", "postgres"):
         assert redactor.say(name) == name
+
+
+def test_a_title_is_a_name_but_for_the_program_that_everybody_has() -> None:
+    titles = ["postgres: acme shop 10.1.2.3(77) idle in transaction", "ledger: acme worker process"]
+    redactor = Redactor([], [], programs=titles)
+    said = redactor.say(f"{titles[0]} (12) and {titles[1]}: 10.1.2.3, each process of ledger")
+    assert re.fullmatch(
+        r"postgres: (program-\d) \(12\) and (program-\d): \1, each process of \2", said
+    )

@@ -129,6 +129,20 @@ def test_a_relation_is_made_once_and_when_first_named(make: Make) -> None:
         assert opened.rows(f"{kept} -- again") == [(6,)]
 
 
+def test_one_record_of_several_queries_and_of_what_is_known(make: Make) -> None:
+    with Relations(make({})) as opened:
+        one = opened.one(Some, "SELECT 3 AS count", "SELECT 1 AS share, 'x' AS name", name="y")
+        assert one == Some(3, 1.0, "x")
+        pair = "SELECT 'a' AS key, 1 AS count, NULL AS share UNION ALL SELECT NULL, 2, 0.5 ORDER BY count"
+        assert opened.by(Some, pair) == {("a",): Some(1, None), (None,): Some(2, 0.5)}
+        assert opened.first(Some, "SELECT 1 AS count, 1 AS share WHERE false") is None
+        assert opened.values(float, "SELECT unnest([1, 2])") == [1.0, 2.0]
+        assert opened.value(float, "SELECT sum(1)") == 1.0
+        assert opened.value(int, "SELECT NULL") is opened.value(int, "SELECT 1 WHERE false") is None
+        with pytest.raises(TypeError, match="the query"):
+            opened.value(int, "SELECT 'x'")
+
+
 class Some(Struct, frozen=True):
     count: int
     share: float | None

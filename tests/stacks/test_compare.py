@@ -54,9 +54,10 @@ def _changed(before: Recording, after: Recording) -> tuple[ChangedPath, ...]:
 
 def test_a_page_for_others_names_no_functions(make: Make, tmp_path: Path) -> None:
     before, after = made(make, 900, 300), made(make, 100, 330)
-    for words in ([str(before.path)], [str(before.path), str(after.path)]):
-        for redact in (False, True):
-            to = tmp_path / f"{len(words)}-{redact}.html"
-            done = invoke(["html", *words, "-o", str(to), *(["--redact"] if redact else [])])
-            assert done.exit_code == 0, done.output
-            assert ("fsync ← commit" in to.read_text()) is not redact
+    two = [str(before.path), str(after.path)]
+    for words in (two, ["--redact", *two], ["--redact", two[0]]):
+        to = tmp_path / f"{len(words)}.html"
+        done = invoke(["html", *words, "-o", str(to)])
+        assert done.exit_code == 0, done.output
+        assert ("fsync ← commit" in to.read_text()) is (words is two)
+        to.unlink()

@@ -6,7 +6,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from iowhy.relations.relation import Column
+from iowhy.relations.sql_header import Column
 from iowhy.reports.batches import Rows
 from iowhy.reports.drawing import Histogram
 from iowhy.views import histogram

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from iowhy.relations.relation import Column
+from iowhy.relations.sql_header import Column
 from iowhy.reports import run
 from iowhy.reports.drawing import HeatMap, SmallPlots
 from iowhy.views import heat_map, small_plots

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from iowhy.recordings import open_recording
-from iowhy.relations.relation import Column
+from iowhy.relations.sql_header import Column
 from iowhy.reports import run_all
 from iowhy.reports.batches import Rows
 from iowhy.reports.report import Report, built_in

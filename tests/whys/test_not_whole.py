@@ -27,8 +27,9 @@ KEPT = Path(__file__).parents[2] / "docs" / "recordings"
 SURE = 0.6
 
 
-#: Each day another one of those that are kept; all 36 were tried at once, 1,112 copies.
-OF_TODAY = sorted(KEPT.glob("*.zip"))[int(time.time() // 86400) % len(list(KEPT.glob("*.zip")))]
+#: Each day another one of those that are kept, without a third of its tables, one by one; all 36 were tried at once, 1,112 copies.
+DAY = int(time.time() // 86400)
+OF_TODAY = sorted(KEPT.glob("*.zip"))[DAY % len(list(KEPT.glob("*.zip")))]
 
 
 def unpacked(packed: Path, folder: Path) -> Path:
@@ -63,9 +64,9 @@ def without(folder: Path, table: str, *, half: bool) -> tuple[Recording, int, in
     return recording, recording.manifest.tables[table].kept, there
 
 
-def damaged(whole: Path) -> Iterator[tuple[str, Recording, int, int]]:
-    """It without each of its tables, and with half of the rows of each that causes go by most."""
-    for table in sorted(one.name for one in whole.iterdir() if one.is_dir()):
+def damaged(whole: Path, part: slice = slice(None)) -> Iterator[tuple[str, Recording, int, int]]:
+    """It without each of its tables, or a part of them, and with half of the rows of each that causes go by most."""
+    for table in sorted(one.name for one in whole.iterdir() if one.is_dir())[part]:
         for half in (False, True):
             if half and table not in ("syscalls", "waits", "block_requests", "thread_time"):
                 continue
@@ -94,7 +95,7 @@ def test_no_other_first_cause_is_told_as_sure(whole: Path) -> None:
 def test_nor_of_todays(packed: Path, tmp_path: Path) -> None:
     whole = unpacked(packed, tmp_path)
     leading, _ = first(judge(open_recording(whole)))
-    for table, recording, _, found in damaged(whole):
+    for table, recording, _, found in damaged(whole, slice(DAY % 3, None, 3)):
         cause, confidence = first(judge(recording))
         assert cause == leading or confidence < SURE, (table, found)
 

@@ -21,15 +21,6 @@ pub enum Profile {
 /// Figures that replace those of the profile.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct Changes {
-    /// Seek to a neighbouring track (hdd).
-    #[arg(long, value_name = "MS")]
-    pub seek_min_ms: Option<f64>,
-    /// Seek across the whole disk (hdd).
-    #[arg(long, value_name = "MS")]
-    pub seek_max_ms: Option<f64>,
-    /// One turn of the platter (hdd).
-    #[arg(long, value_name = "MS")]
-    pub turn_ms: Option<f64>,
     /// Transfer rate; on a mechanical disk at byte 0, falling by a fifth to the end.
     #[arg(long, value_name = "MB/S")]
     pub megabytes_per_s: Option<f64>,
@@ -42,9 +33,6 @@ pub struct Changes {
     /// Time of one access (ssd).
     #[arg(long, value_name = "US")]
     pub access_us: Option<f64>,
-    /// Accesses at once (ssd).
-    #[arg(long, value_name = "N")]
-    pub channels: Option<usize>,
 }
 
 fn ns(milliseconds: f64) -> u64 {
@@ -96,10 +84,10 @@ impl Profile {
             None => {
                 let usual = self.chips();
                 Box::new(Flash::new(Chips {
-                    channels: changes.channels.unwrap_or(usual.channels),
                     access_ns: changes.access_us.map_or(usual.access_ns, |us| ns(us / 1e3)),
                     bytes_per_s: changes.megabytes_per_s.map_or(usual.bytes_per_s, rate),
                     flush_ns: changes.flush_ms.map_or(usual.flush_ns, ns),
+                    ..usual
                 }))
             }
         }
@@ -107,17 +95,10 @@ impl Profile {
 }
 
 fn mechanical(usual: Geometry, changes: &Changes) -> Geometry {
-    let seek_min_ns = changes.seek_min_ms.map_or(usual.seek_min_ns, ns);
     let fastest = changes
         .megabytes_per_s
         .map_or(usual.fastest_bytes_per_s, rate);
     Geometry {
-        seek_min_ns,
-        seek_max_ns: changes
-            .seek_max_ms
-            .map_or(usual.seek_max_ns, ns)
-            .max(seek_min_ns),
-        turn_ns: changes.turn_ms.map_or(usual.turn_ns, ns).max(1),
         fastest_bytes_per_s: fastest,
         slowest_bytes_per_s: (fastest / 5 * 4).max(1),
         cache_bytes: changes.cache_bytes.unwrap_or(usual.cache_bytes),

@@ -5,18 +5,15 @@
 //! counts against.
 
 mod calls;
-mod children;
 mod convoy;
 mod idle;
 mod passes;
-mod preads;
 mod random;
 mod randread;
 mod regions;
 mod seqwrite;
 mod smallfiles;
 mod spin;
-mod thirds;
 mod threads;
 
 use std::process::ExitCode;
@@ -45,9 +42,6 @@ enum Program {
     Spin(spin::Options),
     Idle(idle::Options),
     Calls(calls::Options),
-    Thirds(thirds::Options),
-    Preads(preads::Options),
-    Children(children::Options),
     Threads(threads::Options),
 }
 
@@ -63,9 +57,6 @@ impl Program {
             Self::Spin(options) => ("spin", spin::run(options)),
             Self::Idle(options) => ("idle", idle::run(options)),
             Self::Calls(options) => ("calls", calls::run(options)),
-            Self::Thirds(options) => ("thirds", thirds::run(options)),
-            Self::Preads(options) => ("preads", preads::run(options)),
-            Self::Children(options) => ("children", children::run(options)),
             Self::Threads(options) => ("threads", threads::run(options)),
         }
     }

@@ -3,8 +3,9 @@
 use crate::text::{digits, fraction_ns, number, NS};
 
 /// What a log's times count from.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, Default, PartialEq, Debug)]
 pub enum Clock {
+    #[default]
     /// No line with a time so far.
     None,
     /// -ttt.

@@ -72,7 +72,7 @@ pub fn read(input: impl Read, output: &mut Output) -> Result<()> {
         calls: output.table(),
         totals: Totals::new(output),
         output,
-        time: TimeLine::new(),
+        time: TimeLine::default(),
         processes: Processes::default(),
         halves: HashMap::default(),
         broken: None,

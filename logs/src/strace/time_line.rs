@@ -5,6 +5,7 @@ use crate::text::NS;
 
 const DAY: i64 = 86_400 * NS;
 
+#[derive(Default)]
 pub struct TimeLine {
     clock: Clock,
     now: i64,
@@ -15,16 +16,6 @@ pub struct TimeLine {
 }
 
 impl TimeLine {
-    pub fn new() -> Self {
-        Self {
-            clock: Clock::None,
-            now: 0,
-            begun: false,
-            days: 0,
-            last: 0,
-        }
-    }
-
     /// What the log's times are.
     pub fn clock(&self) -> Clock {
         self.clock
@@ -79,7 +70,7 @@ mod tests {
 
     #[test]
     fn midnight() {
-        let mut line = TimeLine::new();
+        let mut line = TimeLine::default();
         for (seconds, expected) in [(86_399, 86_399), (1, 86_401), (0, 86_400)] {
             line.advance(Stamp {
                 clock: Clock::Day,

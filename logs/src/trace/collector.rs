@@ -4,7 +4,7 @@ use ahash::HashMap;
 use serde::Serialize;
 
 use super::event::{Block, CallName, Detail, Event, Journal, Page, Writeback};
-use super::threads::Threads;
+use super::threads::{Seen, Threads};
 use crate::error::{Error, Result};
 use crate::output::{rows, Output, Table};
 
@@ -24,12 +24,8 @@ struct Summary<'a, S: Serialize> {
     last_ns: i64,
     /// Events that are not used, by name.
     others: &'a HashMap<String, u64>,
-    calls: u64,
-    switches_in: bool,
-    switches_out: bool,
-    wakes: bool,
-    reasons: bool,
-    stacks: bool,
+    #[serde(flatten)]
+    seen: Seen,
     strings_full: bool,
     /// What a format alone knows.
     #[serde(flatten)]
@@ -262,12 +258,7 @@ impl<'o> Collector<'o> {
             first_ns: self.first_ns.unwrap_or(0),
             last_ns: self.last_ns,
             others: &self.others,
-            calls: seen.calls,
-            switches_in: seen.switches_in,
-            switches_out: seen.switches_out,
-            wakes: seen.wakes,
-            reasons: seen.reasons,
-            stacks: seen.stacks,
+            seen,
             strings_full: self.output.strings.full(),
             own,
         };

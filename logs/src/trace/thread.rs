@@ -13,8 +13,9 @@ const CLASSES: usize = 5;
 /// The kernel's names of threads are shorter.
 const COMM_BYTES: usize = 64;
 
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Default, PartialEq)]
 pub enum Run {
+    #[default]
     /// Neither a switch to it nor one away was seen.
     Unknown,
     On,
@@ -31,6 +32,7 @@ pub struct OpenCall {
 }
 
 /// A thread as its events so far have it.
+#[derive(Default)]
 pub struct State {
     /// 0: unknown.
     pub tgid: i32,
@@ -63,24 +65,9 @@ pub struct State {
 impl State {
     pub fn new(ts_ns: i64) -> Self {
         Self {
-            tgid: 0,
-            ppid: None,
-            comm: String::new(),
             start_ns: ts_ns,
-            end_ns: None,
-            calls: 0,
-            active_ns: 0,
-            run: Run::Unknown,
-            woken: false,
-            left: 0,
-            since: None,
-            call: None,
-            called: false,
-            waiting: None,
-            waited: None,
             second: i64::MIN,
-            from: 0,
-            sums_ns: [0; CLASSES],
+            ..Self::default()
         }
     }
 

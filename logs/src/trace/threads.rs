@@ -27,7 +27,7 @@ const TIME_ROWS_PER_CHANGE: u64 = 8;
 const ERRORS: std::ops::Range<i64> = -4095..0;
 
 /// Which events there were: what only those that are missing would show is unknown.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, serde::Serialize)]
 pub struct Seen {
     pub calls: u64,
     pub switches_in: bool,

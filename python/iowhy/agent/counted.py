@@ -1,9 +1,8 @@
 """What one interval came to, as `iowhy-record aggregate` says it: a line of JSON (agent/src/interval.rs)."""
 
-import json
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+import msgspec
 from msgspec import Struct, field
 
 #: Of the last bucket of a histogram, which is open: 2^63 - 1.
@@ -84,17 +83,7 @@ class Interval(Struct, frozen=True):
 
 def read(line: str) -> Interval:
     """Takes one line apart."""
-    found: dict[str, Any] = json.loads(line)
-    return Interval(
-        **found
-        | {
-            "latencies": [Latency(**row) for row in found["latencies"]],
-            "counts": [Count(**row) for row in found["counts"]],
-            "disks": [Disk(**row) for row in found["disks"]],
-            "devices": {int(dev): name for dev, name in found["devices"].items()},
-            "mounts": {int(dev): mount for dev, mount in found["mounts"].items()},
-        }
-    )
+    return msgspec.json.decode(line, type=Interval)
 
 
 def lower_ns(up_to_ns: int) -> int:

@@ -12,7 +12,8 @@ The SQL aggregates: a chart of a million events has some thousand rows (MOST_ROW
 Least and greatest values of a cell are their own columns, so that a spike never disappears.
 Those that are `narrowed` or `listed` are no figures: they are in place of their report's table while a stretch of time is
 chosen. The SQL of a `narrowed` one gives events, each with its `ts_ns`, and is summed up by cell and by those of its columns that
-are texts and ids; `-- heaviest: 40 by sum(total_ns) DESC` bounds how many of these there are. How each kind takes its columns is said in `iowhy/views/html/assets/KIND.js`.
+are texts and ids; `-- heaviest: 40 by sum(total_ns) DESC` bounds how many of these there are. That of a `heat` gives the cell, its
+columns, and one amount behind them. How each kind takes its columns is said in `iowhy/views/html/assets/KIND.js`.
 """
 
 from iowhy.charts.chart import KINDS, NARROWED, Chart, charts

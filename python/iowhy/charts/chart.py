@@ -9,8 +9,7 @@ from msgspec import Struct
 from iowhy.errors import Problem
 from iowhy.package_files import files_by_name
 from iowhy.recordings.schema import tables
-from iowhy.relations.relation import Column
-from iowhy.relations.sql_header import parse_headed
+from iowhy.relations.sql_header import Column, parse_headed
 
 #: What stands in place of a report's table while a stretch of time is chosen: sums by the key of its rows, or rows as they are.
 NARROWED = ("narrowed", "listed")
@@ -54,6 +53,8 @@ def parse(name: str, text: str) -> Chart:
     columns, sql = tuple(headed.columns), headed.sql
     if fields["draws"] == "narrowed":
         columns, sql = (*_CELL, *columns), _summed(sql, columns, fields.get("heaviest", ""))
+    elif fields["draws"] == "heat":
+        columns, sql = (*_CELL, *columns), _in_grid(sql, columns[-1].name)
     return Chart(
         name=name,
         title=fields["title"],
@@ -100,6 +101,20 @@ CROSS JOIN chart_cells c
 {join}
 GROUP BY {_CELL_NUMBER}, {by_key}
 ORDER BY {by_key}, at_s"""
+
+
+def _in_grid(sql: str, amount: str) -> str:
+    """Amounts by cell, group and bucket; what is everywhere is drawn in longer cells, two or four of them together."""
+    return f"""WITH counted AS MATERIALIZED ({sql}), grid AS (
+    SELECT CASE WHEN count(*) <= 9000 THEN 1
+        WHEN count(DISTINCT (cell // 2, "group", low_ns)) <= 9000 THEN 2 ELSE 4 END AS together
+    FROM counted
+)
+SELECT n.cell // g.together * g.together * max(c.cell_ns) / 1e9 AS at_s, g.together * max(c.cell_ns) / 1e9 AS span_s,
+    n."group", n.low_ns, n.high_ns, CAST(sum(n.{amount}) AS BIGINT) AS {amount}
+FROM counted n CROSS JOIN grid g CROSS JOIN chart_cells c
+GROUP BY n.cell // g.together, g.together, n."group", n.low_ns, n.high_ns
+ORDER BY {amount} DESC, n."group", at_s, n.low_ns"""
 
 
 @cache

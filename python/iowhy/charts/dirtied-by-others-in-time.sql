@@ -14,5 +14,5 @@
 SELECT d.ts_ns, n.comm, d.tgid, f.mount, d.pages, d.pages * r.page_bytes AS bytes
 FROM dirtied_by_others d
 CROSS JOIN recording r
-LEFT JOIN (SELECT tgid, max(comm) AS comm FROM neighbours GROUP BY tgid) n ON n.tgid = d.tgid
+LEFT JOIN named_processes n ON n.tgid = d.tgid
 LEFT JOIN (SELECT dev, min(mount) AS mount FROM filesystems GROUP BY dev) f ON f.dev = d.dev

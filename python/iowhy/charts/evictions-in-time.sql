@@ -11,13 +11,8 @@
 -- column pages: pages of the command's files, pages
 -- column reclaimed_pages: of these, for want of memory or because of a limit, pages
 -- column bytes: bytes of the pages, bytes
-WITH named AS (
-    SELECT tgid, max(comm) AS comm
-    FROM (SELECT tgid, comm FROM neighbours UNION ALL SELECT tgid, comm FROM threads WHERE tid = tgid) AS one
-    GROUP BY tgid
-)
 SELECT p.ts_ns, n.comm, p.tgid, p.evicted_pages AS pages, p.reclaimed_pages, p.evicted_pages * r.page_bytes AS bytes
 FROM page_cache p
 CROSS JOIN recording r
-LEFT JOIN named n ON n.tgid = p.tgid
+LEFT JOIN named_processes n ON n.tgid = p.tgid
 WHERE p.evicted_pages > 0

@@ -12,7 +12,7 @@ from iowhy.views.progress import working
 from iowhy.written_files import check_free, opened
 
 if TYPE_CHECKING:  # slow to import
-    from iowhy.relations.relation import Column
+    from iowhy.relations.sql_header import Column
     from iowhy.reports.batches import Result
     from iowhy.reports.report import Report
 

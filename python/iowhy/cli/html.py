@@ -201,10 +201,11 @@ def _experiment(path: Path, say: "Say") -> _Page:
 
 
 def _names(relations: "Relations") -> tuple[list[str], list[str]]:
-    """Paths of its files, and names of its processes, threads and containers and of those next to them."""
+    """Paths of its files, and names and titles of its processes, threads and containers and of those next to them."""
     paths = relations.rows("SELECT DISTINCT path FROM files WHERE path IS NOT NULL")
     programs = relations.rows(
         "SELECT comm FROM threads WHERE comm IS NOT NULL UNION SELECT comm FROM neighbours WHERE comm IS NOT NULL "
+        "UNION SELECT title FROM threads WHERE title IS NOT NULL UNION SELECT title FROM neighbours WHERE title IS NOT NULL "
         "UNION SELECT container FROM named_containers WHERE level <> 'session'"
     )
     return [str(row[0]) for row in paths], [str(row[0]) for row in programs]

@@ -104,8 +104,8 @@ def overview_of(recording: Recording, pids: tuple[int, ...]) -> Overview:
 
 def _as_if_alone(recording: Recording, pids: tuple[int, ...]) -> Narrowed:
     with recording.damage_named(), Relations(recording) as relations:
-        known = {row[0] for row in relations.rows("SELECT DISTINCT tgid FROM threads")}
-        beside = {row[0] for row in relations.rows("SELECT DISTINCT tgid FROM neighbours")}
+        known = set(relations.values(int, "SELECT DISTINCT tgid FROM threads"))
+        beside = set(relations.values(int, "SELECT DISTINCT tgid FROM neighbours"))
         narrowed = as_if_alone(relations, pids)
     listing = f"`iowhy report processes {typed(recording.path)}` lists them"
     for pid in pids:
@@ -123,8 +123,5 @@ def _as_if_alone(recording: Recording, pids: tuple[int, ...]) -> Narrowed:
 
 def _threads(relations: Relations) -> int | None:
     """How many threads the budget is of; None when none is named."""
-    counted = relations.rows(
-        """SELECT count(*) FROM (
-        SELECT tid FROM threads UNION SELECT tid FROM thread_time) AS t"""
-    )[0][0]
-    return counted if isinstance(counted, int) and counted else None
+    sql = "SELECT count(*) FROM (SELECT tid FROM threads UNION SELECT tid FROM thread_time) AS t"
+    return relations.value(int, sql) or None

@@ -1,7 +1,6 @@
 """What an answer is to be judged by: what was left out, what disturbed the trials, what the levers really reached."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from msgspec import Struct
 
@@ -52,29 +51,4 @@ def circumstances(result: Result) -> Circumstances:
         blocks=result.blocks,
         seed=result.seed,
         cache=str(result.settings.get("cache", "as-is")),
-    )
-
-
-def saved_circumstances(own: Mapping[str, Any]) -> Circumstances:
-    """Those that a result was saved with. Raises what a wrong type raises."""
-    return Circumstances(
-        notes=[str(note) for note in own["notes"]],
-        left_out=[(str(name), str(why)) for name, why in own["left_out"]],
-        failed=[(str(name), str(why)) for name, why in own["failed"]],
-        trials=[_ran(trial) for trial in own["trials"] if not trial["disturbed"]],
-        repeated=int(own["repeated"]),
-        kept_disturbed=int(own["kept_disturbed"]),
-        blocks=int(own["blocks"]),
-        seed=None if own["seed"] is None else int(own["seed"]),
-        cache=str(own["settings"].get("cache", "as-is")),
-    )
-
-
-def _ran(trial: Mapping[str, Any]) -> Ran:
-    factor, others = trial["factor"], trial["others"]
-    return Ran(
-        str(trial["condition"]),
-        None if factor is None else float(factor),
-        {str(name): float(value) for name, value in trial["reached"].items()},
-        None if others is None else float(others["cpus"]),
     )

@@ -2,16 +2,15 @@
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, ValidationError, convert
 
 from iowhy.errors import Problem
-from iowhy.experiments.circumstances import Circumstances, saved_circumstances
-from iowhy.experiments.interval import Interval
-from iowhy.experiments.lever_answer import Answer, Response, Verdict
+from iowhy.experiments.circumstances import Circumstances, Ran
+from iowhy.experiments.lever_answer import Answer
 from iowhy.experiments.result import Judged
 from iowhy.recordings.experiments import EXPERIMENT_MAX_BYTES
 from iowhy.recordings.plain_file import read_plain
@@ -43,109 +42,113 @@ class Saved(Struct, frozen=True):
     circumstances: Circumstances
 
 
+class _Others(Struct):
+    cpus: float
+
+
+class _Trial(Struct):
+    condition: str
+    measure: float
+    disturbed: bool
+    reached: dict[str, float]
+    factor: float | None
+    others: _Others | None
+    user_s: float | None
+    system_s: float | None
+    device_bytes: float | None
+
+
+class _Own(Struct):
+    """What `iowhy experiment` saves of its own."""
+
+    command: tuple[str, ...]
+    sentence: str
+    measure: str
+    unit: str
+    answers: tuple[Answer, ...]
+    trials: tuple[_Trial, ...]
+    findings: tuple[Judged, ...]
+    notes: tuple[str, ...]
+    left_out: tuple[tuple[str, str], ...]
+    failed: tuple[tuple[str, str], ...]
+    repeated: int
+    kept_disturbed: int
+    blocks: int
+    seed: int | None
+    settings: dict[str, Any]
+
+
 def read_saved(path: Path) -> Saved:
     """Raises Problem for what is not a result of `iowhy experiment`."""
     try:
         loaded = json.loads(read_plain(path, EXPERIMENT_MAX_BYTES))
-        return _saved(loaded["iowhy"])
+        own = convert(_with_nan(loaded["iowhy"]), _Own)
+        if not all(0 < r.slower.value < math.inf for one in own.answers for r in one.responses):
+            raise ValueError("no ratio")
     except FileNotFoundError:
         raise Problem(f"{path}: no such file") from None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValidationError, ValueError, KeyError, TypeError, RecursionError):
         raise Problem(
             f"{path}: not what `--export-json` of iowhy experiment or compare saves; give that, or recordings"
         ) from None
-
-
-def _saved(own: Mapping[str, Any]) -> Saved:
+    kept = [one for one in own.trials if not one.disturbed]
     return Saved(
-        command=tuple(map(str, own["command"])),
-        sentence=str(own["sentence"]),
-        measure=str(own["measure"]),
-        unit=str(own["unit"]),
-        answers=tuple(map(_answer, own["answers"])),
-        measured=_measured(own["trials"]),
-        findings=tuple(_judged(one) for one in own["findings"]),
-        circumstances=saved_circumstances(own),
-    )
-
-
-def _answer(one: Mapping[str, Any]) -> Answer:
-    return Answer(
-        lever=str(one["lever"]),
-        verdict=Verdict(one["verdict"]),
-        responses=tuple(
-            Response(
-                label=str(r["label"]),
-                key=str(r["key"]),
-                factor=_optional(r["factor"]),
-                slower=_ratio(r["slower"]),
-                blocks=int(r["blocks"]),
-            )
-            for r in one["responses"]
+        command=own.command,
+        sentence=own.sentence,
+        measure=own.measure,
+        unit=own.unit,
+        answers=own.answers,
+        measured=_measured(kept),
+        findings=own.findings,
+        circumstances=Circumstances(
+            notes=own.notes,
+            left_out=own.left_out,
+            failed=own.failed,
+            trials=[
+                Ran(one.condition, one.factor, one.reached, one.others and one.others.cpus)
+                for one in kept
+            ],
+            repeated=own.repeated,
+            kept_disturbed=own.kept_disturbed,
+            blocks=own.blocks,
+            seed=own.seed,
+            cache=str(own.settings.get("cache", "as-is")),
         ),
-        sensitivity=_interval(one["sensitivity"]),
-        share=_interval(one["share"]),
-        p=_optional(one["p"]),
-        alpha=float(one["alpha"]),
-        blocks=int(one["blocks"]),
-        more_blocks=None if one["more_blocks"] is None else int(one["more_blocks"]),
-        why_unresolved=None if one["why_unresolved"] is None else str(one["why_unresolved"]),
     )
 
 
-def _measured(trials: Sequence[Mapping[str, Any]]) -> tuple[Measured, ...]:
-    """Of the trials that were not disturbed, in the order in which conditions first ran."""
-    found: dict[str, list[Mapping[str, Any]]] = {}
-    for trial in trials:
-        if not trial["disturbed"]:
-            found.setdefault(str(trial["condition"]), []).append(trial)
+def _with_nan(value: Any) -> Any:
+    """An end of an interval that is unknown is null in JSON, and NaN here."""
+    if isinstance(value, list):
+        return [_with_nan(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    ends = {key: math.nan for key in ("low", "high") if key in value and value[key] is None}
+    return {key: _with_nan(one) for key, one in value.items()} | ends
+
+
+def _measured(kept: Sequence[_Trial]) -> tuple[Measured, ...]:
+    """In the order in which conditions first ran."""
+    found: dict[str, list[_Trial]] = {}
+    for trial in kept:
+        found.setdefault(trial.condition, []).append(trial)
     return tuple(
         Measured(
             name.partition(" ")[0],
             name.partition(" ")[2],
-            tuple(float(trial["measure"]) for trial in kept),
+            tuple(trial.measure for trial in of),
             _mean(
                 [
-                    float(trial["user_s"]) + float(trial["system_s"])
-                    for trial in kept
-                    if trial["user_s"] is not None and trial["system_s"] is not None
+                    trial.user_s + trial.system_s
+                    for trial in of
+                    if trial.user_s is not None and trial.system_s is not None
                 ]
             ),
-            _mean([float(t["device_bytes"]) for t in kept if t["device_bytes"] is not None]),
+            _mean([trial.device_bytes for trial in of if trial.device_bytes is not None]),
         )
-        for name, kept in found.items()
+        for name, of in found.items()
     )
 
 
 def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
-
-
-def _judged(one: Mapping[str, Any]) -> Judged:
-    return Judged(
-        cause=str(one["cause"]),
-        title=str(one["title"]),
-        outcome=str(one["outcome"]),
-        confidence_before=float(one["confidence_before"]),
-        confidence_after=float(one["confidence_after"]),
-        because=str(one["because"]),
-    )
-
-
-def _ratio(one: Mapping[str, Any]) -> Interval:
-    found = _interval(one)
-    if found is None or not found.value > 0 or not math.isfinite(found.value):
-        raise ValueError("no ratio")
-    return found
-
-
-def _interval(one: Mapping[str, Any] | None) -> Interval | None:
-    """What is unknown is null in JSON, and NaN here."""
-    if one is None:
-        return None
-    low, high = (math.nan if one[end] is None else float(one[end]) for end in ("low", "high"))
-    return Interval(float(one["value"]), low, high)
-
-
-def _optional(value: Any) -> float | None:
-    return None if value is None else float(value)

@@ -62,7 +62,7 @@ SELECT e.dev, coalesce(d.name, CAST(e.dev >> 20 AS VARCHAR) || ':' || CAST(e.dev
 FROM sent e
 LEFT JOIN joined j ON j.number = e.number
 LEFT JOIN named_threads t ON t.tgid = j.call_tgid AND t.tid = j.call_tid
-LEFT JOIN (SELECT tgid, max(comm) AS comm FROM neighbours GROUP BY tgid) n ON n.tgid = e.tgid
+LEFT JOIN named_processes n ON n.tgid = e.tgid
 LEFT JOIN (SELECT dev, max(name) AS name FROM devices GROUP BY dev) d ON d.dev = e.dev
 LEFT JOIN named_files f ON f.dev = e.owner_dev AND f.ino = e.owner_ino
 ORDER BY e.dev, e.queue_ns, dur_ns DESC"""
@@ -129,7 +129,7 @@ def _write(recording: Recording, findings: Sequence[Finding], trace: Trace) -> N
 
 def _write_rows(trace: Trace, ask: Callable[[str], Iterator[Batch]]) -> None:
     for row in ask(
-        "SELECT tgid, max(comm) AS comm FROM named_threads WHERE tgid = tid GROUP BY tgid ORDER BY tgid",
+        "SELECT tgid, comm FROM named_threads WHERE tgid = tid ORDER BY tgid",
     ):
         for tgid, comm in zip(row["tgid"].tolist(), row["comm"].tolist(), strict=True):
             trace.process(tgid, comm or "")

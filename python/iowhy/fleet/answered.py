@@ -10,7 +10,7 @@ from iowhy.fleet.members import COLUMNS
 from iowhy.fleet.sql_parts import KEY
 from iowhy.recordings.open_tables import listed, reading
 from iowhy.recordings.sql_text import text_literal
-from iowhy.relations.relation import Column
+from iowhy.relations.sql_header import Column
 from iowhy.reports.batches import Result
 from iowhy.reports.engine import result
 

@@ -20,7 +20,6 @@ from iowhy.sources import live
 from iowhy.undo import MARK_VARIABLE, Undo
 
 MIB = 1 << 20
-GIB = 1 << 30
 
 #: Kinds of devices and what they are, for help texts.
 KINDS = {

@@ -49,6 +49,8 @@ class Variant(Struct, frozen=True):
 CPU = ("cpu-serial", "cpu-saturated", "cpu-delayed")
 #: What is right where the disk is no limit any more.
 FINE = ("healthy", "not-io", *CPU)
+#: What is right of a program that computes.
+COMPUTES = ("cpu-serial", "cpu-saturated", "not-io", "healthy")
 
 
 class Figure(Struct, frozen=True):
@@ -65,10 +67,10 @@ class Figure(Struct, frozen=True):
     here: Callable[[Mapping[str, Any]], float | None]
 
 
-def said(figures: Mapping[str, Any], word: str) -> float | None:
-    """The number of the first link of a finding's chain whose statement contains the word."""
+def said(figures: Mapping[str, Any], id_: str) -> float | None:
+    """The number of the first link of a finding's chain with this id."""
     for link in figures.get("links", ()):
-        if word in link.statement:
+        if link.statement.id == id_:
             value: float | None = link.value
             return value
     return None
@@ -86,7 +88,7 @@ class Scenario(Struct, frozen=True):
     """A case or a control.
 
     The first variant is the broken one (for a control: the only one, perhaps), the second the fixed
-    one. `chain` are words that the chain of the finding must contain. `devices` and
+    one. `chain` are ids of links that the chain of the finding must contain. `devices` and
     `filesystems` are what it makes sense on, the usual one first.
     """
 

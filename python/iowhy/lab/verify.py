@@ -211,10 +211,10 @@ def check(scenario: Scenario, choice: Choice, broken: Trial, fixed: Trial | None
             why.append(f"says that {could_save:.0%} could be saved, and the fix saves {gain:.0%}")
     if fixed is not None and not why:
         why += _not_first(scenario, broken)
-    chain = " ".join(link.statement for link in broken.top.chain) if broken.top else ""
-    missing = tuple(word for word in scenario.chain if word.lower() not in chain.lower())
+    chain = {link.statement.id for link in broken.top.chain} if broken.top else set()
+    missing = tuple(id_ for id_ in scenario.chain if id_ not in chain)
     if missing and not why and not full(broken) and broken.found in scenario.broken.causes:
-        why.append(f"the chain does not say {', '.join(missing)}")
+        why.append(f"the chain lacks {', '.join(missing)}")
     return Check(scenario, choice, broken, fixed, tuple(dict.fromkeys(why)), missing)
 
 

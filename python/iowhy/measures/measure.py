@@ -146,5 +146,4 @@ def largest_call(relations: Relations, measure: Measure) -> Part | None:
 
 
 def _largest(relations: Relations, parts: str) -> Part | None:
-    found = relations.read(Part, f"{parts} ORDER BY value DESC, name LIMIT 1")
-    return found[0] if found else None
+    return relations.first(Part, f"{parts} ORDER BY value DESC, name LIMIT 1")

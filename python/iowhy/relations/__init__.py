@@ -36,7 +36,8 @@ page_bytes, slice_ns (a round length for reports over time), what is there of it
 one for each sensor. `call_kinds` and `wait_kinds` are made from calls.py.
 
 **To read relations** in a report or in `iowhy sql`, name them. In Python, `Relations(recording)` is a
-connection on which each relation is made when a query first names it: `.rows(sql)`, `.one(Kind, sql)` and `.read(Kind, sql)`.
+connection on which each relation is made when a query first names it: `.rows(sql)`; `.read(Kind, sql)`, `.first`,
+`.one` and `.by` give typed records, `.values(int, sql)` and `.value` what is in one column.
 """
 
 from iowhy.relations.facts import RecordedFacts, recorded_facts

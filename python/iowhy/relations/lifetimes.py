@@ -1,18 +1,11 @@
 """When processes were there: a part of a recording that outlives them, or began before them."""
 
-from msgspec import Struct
-
 from iowhy.relations.narrowed import Narrowed
 from iowhy.relations.opened import Relations
 
 #: A process that was there for this part of a recording was there for all of it: those that run when it begins are
 #: found one after the other, which takes some milliseconds.
 ALL = 0.98
-
-
-class _Times(Struct, frozen=True):
-    start_ns: int | None
-    end_ns: int | None
 
 
 def as_if_alone(relations: Relations, pids: tuple[int, ...]) -> Narrowed:
@@ -24,14 +17,13 @@ def as_if_alone(relations: Relations, pids: tuple[int, ...]) -> Narrowed:
     if relations.recording.manifest.source == "diagnose":
         return Narrowed(pids=pids)
     facts = relations.facts
-    times = relations.one(
-        _Times,
-        f"""SELECT min(start_ns) AS start_ns, max(coalesce(end_ns, {facts.end_ns})) AS end_ns
-        FROM threads WHERE tgid IN ({", ".join(map(str, pids))})""",
+    ((start, end),) = relations.rows(
+        f"""SELECT min(start_ns), max(coalesce(end_ns, {facts.end_ns}))
+        FROM threads WHERE tgid IN ({", ".join(map(str, pids))})"""
     )
-    if times.start_ns is None or times.end_ns is None:
+    if start is None or end is None:
         return Narrowed(pids=pids)
-    start, end = max(times.start_ns, facts.start_ns), min(times.end_ns, facts.end_ns)
+    start, end = max(start, facts.start_ns), min(end, facts.end_ns)
     if end <= start or end - start >= ALL * facts.elapsed_ns:
         return Narrowed(pids=pids)
     return Narrowed(pids=pids, existed=(start, end))

@@ -23,6 +23,8 @@ TOLD: dict[str, tuple[tuple[str, ...], str]] = {
     ),
 }
 
+Row = tuple[object, ...]
+
 
 def recording(facts: RecordedFacts) -> str:
     """One row of facts."""
@@ -45,58 +47,40 @@ def recording(facts: RecordedFacts) -> str:
     return "SELECT " + ", ".join(columns)
 
 
-def call_kinds(_: RecordedFacts) -> str:
+def cpu_limits() -> list[Row]:
+    """From what use of the CPUs on it counts as what (cpu_limits.py)."""
+    return [(SERIAL_CORES, SATURATED, SHORTAGE, LEFT_OVER)]
+
+
+def call_kinds() -> list[Row]:
     """What each system call is for (tables/calls.toml)."""
-    return _values(
-        ("name", "kind", "direction", "moves_data", "reaps", "opens", "closes"),
-        [
-            (c.name, c.kind, c.direction, c.moves_data, c.reaps, c.effect == "open", c.closes)
-            for c in calls().values()
-            if c.kind is not None or c.closes
-        ],
-    )
+    return [
+        (c.name, c.kind, c.direction, c.moves_data, c.reaps, c.effect == "open", c.closes)
+        for c in calls().values()
+        if c.kind is not None or c.closes
+    ]
 
 
-def wait_kinds(_: RecordedFacts) -> str:
+def wait_kinds() -> list[Row]:
     """What each reason of a wait counts as (tables/reasons.toml)."""
-    return _values(
-        ("reason", "budget", "part", "opening", "outside"),
-        [(r.name, r.budget_class, r.part, r.opening, r.outside) for r in reasons().values()],
-    )
+    return [(r.name, r.budget_class, r.part, r.opening, r.outside) for r in reasons().values()]
 
 
-def wait_words(_: RecordedFacts) -> str:
+def wait_words() -> list[Row]:
     """Parts of words in other tools' reasons (tables/classes.toml)."""
-    return _values(
-        ("place", "word", "class"),
-        [
-            (place, word, words.budget_class)
-            for place, words in enumerate(reason_words(), 1)
-            for word in words.any_of
-        ],
-    )
+    return [
+        (place, word, words.budget_class)
+        for place, words in enumerate(reason_words(), 1)
+        for word in words.any_of
+    ]
 
 
-def budget_classes(_: RecordedFacts) -> str:
+def budget_classes() -> list[Row]:
     """The classes of the time budget (tables/classes.toml)."""
-    return _values(
-        ("place", "key", "class"),
-        [(place, c.key, c.name) for place, c in enumerate(classes().values(), 1)],
-    )
+    return [(place, c.key, c.name) for place, c in enumerate(classes().values(), 1)]
 
 
-def cpu_limits(facts: RecordedFacts) -> str:
-    """One row: from what use of the CPUs on it counts as what (cpu_limits.py)."""
-    del facts
-    return (
-        f"SELECT CAST({SERIAL_CORES} AS DOUBLE) AS serial_cores, "
-        f"CAST({SATURATED} AS DOUBLE) AS saturated_share, "
-        f"CAST({SHORTAGE} AS DOUBLE) AS shortage_share, "
-        f"CAST({LEFT_OVER} AS DOUBLE) AS left_share"
-    )
-
-
-def _values(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+def _values(columns: Sequence[str], rows: Sequence[Row]) -> str:
     """Rows of text, whole numbers, truth values and NULL as a SELECT."""
     names = ", ".join(columns)
     given = ", ".join(f"({', '.join(map(_literal, row))})" for row in rows)
@@ -115,19 +99,23 @@ def _literal(value: object) -> str:
         return "NULL"
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, float):
+        return f"CAST({value} AS DOUBLE)"
     return str(value) if isinstance(value, int) else text_literal(str(value))
 
 
-LITERALS: dict[str, Callable[[RecordedFacts], str]] = {
-    "recording": recording,
-    "call_kinds": call_kinds,
-    "wait_kinds": wait_kinds,
-    "wait_words": wait_words,
-    "budget_classes": budget_classes,
-    "cpu_limits": cpu_limits,
-}
-"""By name; not filtered."""
+def literal(name: str, facts: RecordedFacts) -> str:
+    """The SQL of such a relation."""
+    rows = _ROWS.get(name)
+    return (
+        recording(facts) if rows is None else _values([one for one, *_ in COLUMNS[name][1]], rows())
+    )
 
+
+_ROWS: dict[str, Callable[[], list[Row]]] = {
+    one.__name__: one for one in (call_kinds, wait_kinds, wait_words, budget_classes, cpu_limits)
+}
+#: What a row of each is, and the columns: name, meaning, unit; not filtered.
 COLUMNS: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
     "recording": (
         "One row: the recording itself",

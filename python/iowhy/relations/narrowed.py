@@ -81,7 +81,7 @@ class Narrowed(Struct, frozen=True):
                     WHERE tgid NOT IN ({ids}) AND dev IS NOT NULL AND dirtied_pages > 0"""
             case "neighbours":
                 others = f"({whole('threads')}) AS r WHERE tid = tgid AND tgid NOT IN ({ids})"
-                return f"SELECT * FROM {rows} UNION ALL SELECT tgid, comm, container FROM {others}"
+                return f"SELECT * FROM {rows} UNION ALL SELECT tgid, comm, container, title FROM {others}"
             case "page_cache":
                 return f"SELECT * FROM {rows} WHERE tgid IS NULL OR tgid IN ({ids})"
         if any(column.name == "tgid" for column in tables()[name].columns):

@@ -9,7 +9,7 @@ from iowhy.recordings.open_tables import OpenTables
 from iowhy.relations.facts import RecordedFacts, recorded_facts
 from iowhy.relations.narrowed import Narrowed
 from iowhy.relations.relation import Relation, chosen, named_in
-from iowhy.relations.rows import Kind, Row, plain, typed
+from iowhy.relations.rows import Kind, Row, plain, typed, value
 
 #: Rows up to which all of a recording fits into memory without a thought. DuckDB plans a query over tables
 #: in memory in less time than one over files or views, and of few rows planning is nearly all.
@@ -91,10 +91,34 @@ class Relations:
         """The rows of a query as typed records (see rows.typed)."""
         return typed(kind, *self.table(sql))
 
-    def one(self, kind: type[Kind], sql: str) -> Kind:
-        """The single row of a query as a typed record."""
-        (found,) = self.read(kind, sql)
+    def by(self, kind: type[Kind], sql: str, keys: int = 1) -> dict[Row, Kind]:
+        """The rows of a query as typed records, by their first columns."""
+        names, rows = self.table(sql)
+        records = typed(kind, names[keys:], [row[keys:] for row in rows])
+        return {row[:keys]: record for row, record in zip(rows, records, strict=True)}
+
+    def one(self, kind: type[Kind], *queries: str, **known: object) -> Kind:
+        """A typed record of what is known and of the single rows of queries."""
+        columns, values = list(known), list(known.values())
+        for sql in queries:
+            names, (row,) = self.table(sql)
+            columns += names
+            values += row
+        (found,) = typed(kind, columns, [tuple(values)])
         return found
+
+    def first(self, kind: type[Kind], sql: str) -> Kind | None:
+        """The first row of a query as a typed record; None if there is none."""
+        return next(iter(self.read(kind, sql)), None)
+
+    def values(self, kind: type[Kind], sql: str) -> list[Kind]:
+        """The rows of a query of one column."""
+        return [value(found, (kind,), "the query") for (found,) in self.rows(sql)]
+
+    def value(self, kind: type[Kind], sql: str) -> Kind | None:
+        """The one value of a query; None for NULL, and where there is none."""
+        ((found,), *_) = self.rows(sql) or [(None,)]
+        return None if found is None else value(found, (kind,), "the query")
 
     def _tables(self) -> OpenTables:
         if self._opened is None:

@@ -1,7 +1,7 @@
 """A relation: an SQL file with a header, in the folder of its layer."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,28 +12,12 @@ from iowhy.errors import Problem
 from iowhy.package_files import files_by_name
 from iowhy.recordings.schema import tables
 from iowhy.relations.facts import RecordedFacts
-from iowhy.relations.literals import COLUMNS, LITERALS
+from iowhy.relations.literals import COLUMNS, literal
 from iowhy.relations.percentiles import few_percentiles_sql, percentiles_sql
+from iowhy.relations.sql_header import Column, parse_headed
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
-
-UNITS = (
-    "text",
-    "id",
-    "number",
-    "count",
-    "bool",
-    "ns",
-    "s",
-    "bytes",
-    "pages",
-    "blocks",
-    "share",
-    "ratio",
-    "bytes/s",
-    "1/s",
-)
 
 #: The folders of relations, from the recording upwards: each may use those before it. What begins with `_` is its own folder's.
 LAYERS = (
@@ -60,20 +44,10 @@ FEW_TO_GROUP = 1_000_000
 #: Rows of a recording of which those of one column fit into memory whatever that may be.
 FEW_IN_MEMORY = 4_000_000
 
-_HEADER = re.compile(
-    r"--\s*(title|uses|filtered as|kept|percentiles by|column [a-z0-9_]+)\s*:\s*(.*)\Z"
-)
+_KEYS = ("title", "uses", "filtered as", "kept", "percentiles by")
 _NOISE = re.compile(r"--[^\n]*|'(?:[^']|'')*'|/\*.*?\*/", re.DOTALL)
 _WORD = re.compile(r"(?<![\w.\"])(main\.)?([A-Za-z_]\w*)(?![\w\"])")
 _DEFINITION = re.compile(r"\b(\w+)\s+AS\s+(?:(?:NOT\s+)?MATERIALIZED\s+)?\(", re.IGNORECASE)
-
-
-class Column(Struct, frozen=True):
-    """One column of a result: its name, meaning and unit (one of UNITS)."""
-
-    name: str
-    meaning: str
-    unit: str
 
 
 class Relation(Struct, frozen=True):
@@ -95,8 +69,8 @@ class Relation(Struct, frozen=True):
 
     def body(self, facts: RecordedFacts) -> str:
         """The SQL for a recording."""
-        if self.name in LITERALS:
-            return LITERALS[self.name](facts)
+        if self.name in COLUMNS:
+            return literal(self.name, facts)
         if not self.percentiles_by:
             return self.sql
         asked = [one.name for one in self.columns[len(self.percentiles_by) :]]
@@ -108,39 +82,26 @@ class Relation(Struct, frozen=True):
 
 def parse(name: str, text: str) -> Relation:
     """The relation in `text`. Raises Problem with the line that is wrong."""
-    fields: dict[str, str] = {}
-    columns: list[Column] = []
-    notes: list[str] = []
-    sql: list[str] = []
-    for number, line in enumerate(text.splitlines(), 1):
-        header = _HEADER.match(line) if line.startswith("--") and not sql else None
-        if sql or (header is None and line.strip() and not line.startswith("--")):
-            sql.append(line)
-        elif header is None:
-            notes.append(line[2:].strip())
-        elif header[1].startswith("column "):
-            here = f"{name}.sql:{number}"
-            columns.append(column(header[1].removeprefix("column ").strip(), header[2], here))
-        else:
-            fields[header[1]] = header[2].strip()
-    if not fields.get("title") or not (columns or name in tables()):
-        raise Problem(f"{name}.sql: the header has no line `-- title: …` or `-- column …`")
+    headed = parse_headed(text, f"{name}.sql", _KEYS, ("title",))
+    fields, columns = headed.fields, headed.columns
+    if not (columns or name in tables()):
+        raise Problem(f"{name}.sql: the header has no line `-- column …`")
     filtered_as, kept = fields.get("filtered as", ""), fields.get("kept", "view")
     if filtered_as not in ("", "nothing", *tables()):
         raise Problem(f"{name}.sql: filtered as: {filtered_as} is not a table")
     if kept not in ("view", "table"):
         raise Problem(f"{name}.sql: kept: give view or table")
-    if not sql:
+    if not headed.sql:
         raise Problem(f"{name}.sql: there is no SQL after the header")
     return Relation(
         name=name,
         title=fields["title"],
-        notes=" ".join(note for note in notes if note),
+        notes=headed.notes,
         columns=tuple(columns),
         uses=_listed(fields.get("uses", "")),
         filtered_as=filtered_as,
         kept=kept == "table",
-        sql="\n".join(sql).strip().rstrip(";"),
+        sql=headed.sql,
         percentiles_by=_percentiles(name, _listed(fields.get("percentiles by", "")), columns),
     )
 
@@ -149,7 +110,7 @@ def _listed(text: str) -> tuple[str, ...]:
     return tuple(word for part in text.split(",") if (word := part.strip()))
 
 
-def _percentiles(name: str, keys: tuple[str, ...], columns: list[Column]) -> tuple[str, ...]:
+def _percentiles(name: str, keys: tuple[str, ...], columns: Sequence[Column]) -> tuple[str, ...]:
     """The keys. Raises Problem for columns that are no percentiles by them."""
     if keys:
         if keys != tuple(one.name for one in columns[: len(keys)]):
@@ -163,30 +124,21 @@ def _percentiles(name: str, keys: tuple[str, ...], columns: list[Column]) -> tup
     return keys
 
 
-def column(name: str, value: str, where: str) -> Column:
-    """`-- column NAME: meaning, unit`. Raises Problem for what has no meaning or unit."""
-    meaning, comma, unit = value.rpartition(",")
-    unit = unit.strip()
-    if not name or not comma or not meaning.strip():
-        raise Problem(f"{where}: expected `-- column NAME: meaning, unit`")
-    if unit not in UNITS:
-        raise Problem(f"{where}: unit {unit!r} is not one of {', '.join(UNITS)}")
-    return Column(name, meaning.strip(), unit)
-
-
 class _Relations(Mapping[str, Relation]):
     """Those of the layers, each read when it is first asked for: of a short command that is few of them."""
 
     def __init__(self) -> None:
         self._files: dict[str, Path | Traversable] = {}
-        self.layers = {"": tuple(LITERALS)}
+        self.layers = {"": tuple(COLUMNS)}
         for layer in LAYERS:
             files = files_by_name("iowhy.relations", ".sql", below=layer)
             self.layers[layer] = tuple(files)
             self._files |= files
         self._read = {
-            name: Relation(name, title, "", columns, (), "nothing", False, "")
-            for name, (title, columns) in _literal_columns().items()
+            name: Relation(
+                name, title, "", tuple(Column(*one) for one in columns), (), "nothing", False, ""
+            )
+            for name, (title, columns) in COLUMNS.items()
         }
         self._names = dict.fromkeys((*self._read, *sorted(self._files)))
 
@@ -259,13 +211,6 @@ def tables_in(sql: str) -> frozenset[str]:
 def defined_in(sql: str) -> frozenset[str]:
     """The names of relations that the SQL brings itself, as what --sql printed does; in small letters."""
     return frozenset(name.lower() for name in _DEFINITION.findall(sql))
-
-
-def _literal_columns() -> dict[str, tuple[str, tuple[Column, ...]]]:
-    return {
-        name: (title, tuple(Column(*one) for one in columns))
-        for name, (title, columns) in COLUMNS.items()
-    }
 
 
 @cache

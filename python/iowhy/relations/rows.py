@@ -14,7 +14,7 @@ from iowhy.recordings.query_errors import UnexpectedValue
 if typing.TYPE_CHECKING:  # slow to import, which DuckDB does when it has one to give
     from decimal import Decimal
 
-Row = tuple[object, ...]
+Row = tuple[typing.Any, ...]
 Kind = TypeVar("Kind")
 
 
@@ -35,8 +35,8 @@ def typed(kind: type[Kind], columns: Sequence[str], rows: Sequence[Row]) -> list
     return [
         kind(
             **{
-                name: _value(value, allowed, f"{kind.__name__}.{name}")
-                for name, allowed, value in zip(columns, takes, row, strict=True)
+                name: value(found, allowed, f"{kind.__name__}.{name}")
+                for name, allowed, found in zip(columns, takes, row, strict=True)
             }
         )
         for row in rows
@@ -65,13 +65,15 @@ def _fields(kind: type) -> dict[str, tuple[tuple[type, ...], bool]]:
     return found
 
 
-def _value(value: object, allowed: tuple[type, ...], where: str) -> object:
-    if type(value) in allowed:
-        return value
-    if isinstance(value, int) and not isinstance(value, bool) and float in allowed:
-        return float(value)
-    if isinstance(value, float) and value.is_integer() and int in allowed:
-        return int(value)
-    if isinstance(value, list) and tuple in allowed:
-        return tuple(value)
-    raise UnexpectedValue(f"{where}: {value!r:.60} is {type(value).__name__}, not {allowed}")
+def value(found: object, allowed: tuple[type[Kind], ...], where: str) -> Kind:
+    """As one of the types that are allowed. Raises UnexpectedValue."""
+    fits: object = found
+    if isinstance(found, int) and not isinstance(found, bool) and float in allowed:
+        fits = found if int in allowed else float(found)
+    elif isinstance(found, float) and found.is_integer() and float not in allowed:
+        fits = int(found)
+    elif isinstance(found, list) and list not in allowed:
+        fits = tuple(found)
+    if type(fits) not in allowed:
+        raise UnexpectedValue(f"{where}: {found!r:.60} is {type(found).__name__}, not {allowed}")
+    return typing.cast(Kind, fits)

@@ -1,4 +1,4 @@
-"""The header of an SQL file of reports and charts: `-- key: value` lines, `-- column NAME: meaning, unit`, and notes.
+"""The header of an SQL file of relations, reports and charts: `-- key: value` lines, `-- column NAME: meaning, unit`, and notes.
 
 `-- about: NAME NAME …` lists the columns that are shown first, and on narrow terminals.
 """
@@ -8,7 +8,31 @@ from collections.abc import Collection, Mapping, Sequence
 from msgspec import Struct
 
 from iowhy.errors import Problem
-from iowhy.relations.relation import Column, column
+
+UNITS = (
+    "text",
+    "id",
+    "number",
+    "count",
+    "bool",
+    "ns",
+    "s",
+    "bytes",
+    "pages",
+    "blocks",
+    "share",
+    "ratio",
+    "bytes/s",
+    "1/s",
+)
+
+
+class Column(Struct, frozen=True):
+    """One column of a result: its name, meaning and unit (one of UNITS)."""
+
+    name: str
+    meaning: str
+    unit: str
 
 
 class Headed(Struct, frozen=True):
@@ -57,3 +81,14 @@ def parse_headed(text: str, where: str, keys: Collection[str], needed: Sequence[
             raise Problem(f"{where}: about: no column {name} is described")
     sql = "\n".join(lines[start:]).strip().rstrip(";").rstrip()
     return Headed(fields, columns, " ".join(note for note in notes if note), sql)
+
+
+def column(name: str, value: str, where: str) -> Column:
+    """`-- column NAME: meaning, unit`. Raises Problem for what has no meaning or unit."""
+    meaning, comma, unit = value.rpartition(",")
+    unit = unit.strip()
+    if not name or not comma or not meaning.strip():
+        raise Problem(f"{where}: expected `-- column NAME: meaning, unit`")
+    if unit not in UNITS:
+        raise Problem(f"{where}: unit {unit!r} is not one of {', '.join(UNITS)}")
+    return Column(name, meaning.strip(), unit)

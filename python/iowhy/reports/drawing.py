@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from iowhy.errors import Problem
-from iowhy.relations.relation import Column
+from iowhy.relations.sql_header import Column
 
 #: The lines of a header that are read here.
 FIELDS = ("histogram", "heat map", "small plots")

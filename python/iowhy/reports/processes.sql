@@ -2,7 +2,7 @@
 -- question: Which processes wait, for what, and which ones load the devices and the page cache?
 -- stands in for: iotop, pidstat -d, biotop
 -- about: comm tgid waited_ns mostly request_ns cpu_ns
--- column comm: name of its first thread, text
+-- column comm: its title if it set one, else the name of its first thread, text
 -- column tgid: process, id
 -- column container: container or service that it was in, text
 -- column waited_ns: time of its threads in waits for storage, locks and memory, and held back by limits; NULL where its threads were not recorded, ns

@@ -30,8 +30,8 @@ from msgspec import Struct
 
 from iowhy.errors import Problem
 from iowhy.package_files import files_by_name
-from iowhy.relations.relation import Column, relations
-from iowhy.relations.sql_header import parse_headed
+from iowhy.relations.relation import relations
+from iowhy.relations.sql_header import Column, parse_headed
 from iowhy.reports import drawing
 from iowhy.reports.drawing import Drawing
 

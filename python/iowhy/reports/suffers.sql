@@ -12,8 +12,8 @@
 -- column reason: reason of most of that, text
 -- column resource: what it waits for: the device that its own requests went to most, dirty pages or the page cache; NULL if not known, text
 -- column own_share: its own part of the load on that: of the requests' latencies, the pages made dirty, or those evicted, share
--- column other_container: the container, service or session that loads it most, but for the process itself; NULL: a program in none does, text
--- column other_comm: the program that does; in a container, service or session the one with most of its load, text
+-- column other_container: the container, service or session that loads it most, but for the process itself, or a program of several titles; else NULL, text
+-- column other_comm: the program that does, by its title if it has one; of several the one with most of the load, text
 -- column other_processes: how many processes that are, of the container, service or session if there is one, count
 -- column other_tgid: the one of that program that loads it most, id
 -- column other_share: their part of the load, share
@@ -39,7 +39,7 @@ WITH sent AS (
     SELECT
         l.resource, l.tgid, l.load,
         l.load / nullif(sum(l.load) OVER (PARTITION BY l.resource), 0) AS load_share,
-        coalesce(g.group_key, CAST(l.tgid AS VARCHAR)) AS group_key, g.container, g.comm
+        coalesce(g.group_key, CAST(l.tgid AS VARCHAR)) AS group_key, g.container, g.comm, g.program
     FROM loads l
     LEFT JOIN process_groups g ON g.tgid = l.tgid
     WHERE l.load > 0
@@ -75,7 +75,9 @@ WITH sent AS (
     FROM heavy
 ), members AS (
     SELECT
-        h.tgid, h.other_share, p.tgid AS other_tgid, p.comm, p.container, p.load_share,
+        h.tgid, h.other_share, p.tgid AS other_tgid, p.comm, p.load_share,
+        coalesce(p.container, CASE WHEN min(p.comm) OVER (PARTITION BY h.tgid) < max(p.comm) OVER (PARTITION BY h.tgid) THEN p.program END)
+            AS container,
         count(*) OVER (PARTITION BY h.tgid) AS processes,
         sum(p.load_share) OVER (PARTITION BY h.tgid, p.comm) AS program_share
     FROM heaviest h

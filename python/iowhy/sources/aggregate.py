@@ -3,8 +3,6 @@
 Where two parts cover the same time, one of them is taken.
 """
 
-from __future__ import annotations
-
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence

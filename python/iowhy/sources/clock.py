@@ -1,7 +1,5 @@
 """Dates and intervals in the text of tools."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime

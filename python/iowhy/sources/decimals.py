@@ -4,8 +4,6 @@
 with a point or without the comma; else they stay, and `number` reads them as unknown.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

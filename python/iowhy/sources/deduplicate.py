@@ -1,7 +1,5 @@
 """The same system calls in two inputs: a log of single calls, and a table of their totals."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from iowhy.recordings.stored_rows import StoredRows

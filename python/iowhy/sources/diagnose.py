@@ -4,8 +4,6 @@ Each file is taken apart or streamed (`reading`), its parts are laid on one time
 aggregated into the counters that the schema has (`aggregate`), and the pieces of each table are merged (`merge`).
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -72,7 +70,7 @@ def diagnose(
     unread.sort(key=lambda one: (files.index(one.file) if one.file in files else 0, one.line))
     failed = [part for part in parts if part.parsed.lines_understood <= 0]
     parts = [part for part in parts if part.parsed.lines_understood > 0]
-    known = recognised.tools(unread)
+    known = recognised.tools(one.text for one in unread)
     if not parts:
         raise _nothing(files, failed, known)
     parts, different = hosts.of_one(parts, host)

@@ -3,21 +3,24 @@
 A module in `iowhy.sources.formats` is found by being there. It has
 
     NAME: str       the name for `--as`, in words and dashes ("freebsd-vmstat")
-    TOOL: str       the program that prints it, as people type it ("vmstat")
+    TOOL: str       the program that prints it, as people type it ("vmstat"), where that is not its name
 
 and one or more of these ways in:
 
     HINT: str       a regular expression; only at lines that it matches (re.search) is `sniff` asked
     def sniff(lines: Sequence[str], at: int) -> Claim | None
                     does an output of mine begin at lines[at]? Look ahead only a few lines.
-    SURE: float, BEGINS: str, NEAR: tuple[str, int]
+    SURE: float, BEGINS: str, NEAR: tuple[str, int], FIRST: tuple[str, int]
                     without `sniff`, a line that HINT matches is mine, this sure (0.9), if one of the next N lines, itself
-                    the first, has NEAR's pattern; what BEGINS matches begins an output within one, too
+                    the first, has NEAR's pattern, and FIRST's matches the next N lines together; what BEGINS matches
+                    begins an output within one, too
     def read(block: Block) -> Parsed
                     the block runs from the claimed line to the next claim, prompt or end of file
 
     def sniff_head(head: bytes) -> float | None
                     is a whole file mine, by its first 64 KiB? (0..1) For big logs and binary files.
+    EVENT: str, OTHER: str
+                    without `sniff_head` and NEAR: what a line matches that is one event; other lines may be between them
     def stream(path: Path, names: Names, progress: Progress) -> Parsed
                     reads such a file with bounded memory
 
@@ -37,19 +40,18 @@ A reader never raises on bad text: what it does not understand goes to `Parsed.r
 line number. It may raise `iowhy.errors.Problem` when the whole input cannot be used.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from msgspec import Struct, field
 
 from iowhy.errors import Problem
 from iowhy.invocation import quoted
 from iowhy.recordings.stored_rows import StoredRows
+from iowhy.sources.clock import interval_of
 from iowhy.sources.intervals import Interval as Interval
 from iowhy.sources.intervals import Intervals
 from iowhy.sources.names import Names
@@ -61,6 +63,8 @@ Progress = Callable[[int, int], None]
 #: What `ts_ns` of the rows counts from. "wall": the Unix epoch; "boot": the traced machine's
 #: CLOCK_MONOTONIC; "own": the start of this output, because it is not dated.
 Clock = Literal["wall", "boot", "own"]
+
+Report = TypeVar("Report")
 
 #: Lines of tables are short; longer ones are cut before a reader's regular expressions meet them.
 LINE_CHARACTERS = 2000
@@ -155,12 +159,37 @@ class Parsed(Struct):
         rows.append(row)
 
     def measure(
-        self, subject: str, metric: str, value: float | None, ts_ns: int | None = None
+        self,
+        subject: str,
+        metric: str,
+        value: float | None,
+        ts_ns: int | None = None,
+        unit: float = 1,
     ) -> None:
         """Append a summary number to measurements; an unknown one (or one that is no number) is left out."""
         if value is not None and math.isfinite(value):
             row = {"ts_ns": ts_ns, "tool": self.tool, "subject": subject, "metric": metric}
-            self.add("measurements", {**row, "value": float(value)})
+            self.add("measurements", {**row, "value": float(value * unit)})
+
+    def measures(
+        self, subject: str, values: Mapping[str, float | None], ts_ns: int | None = None
+    ) -> None:
+        """Append numbers of one subject, by metric."""
+        for metric, value in values.items():
+            self.measure(subject, metric, value, ts_ns)
+
+    def bucket(
+        self,
+        metric: str,
+        low: int,
+        high: int | None,
+        count: int,
+        dev: str | None = None,
+        comm: str | None = None,
+    ) -> None:
+        """Append one row to histograms."""
+        of = {"ts_ns": None, "metric": metric, "dev": dev, "comm": comm}
+        self.add("histograms", {**of, "low": low, "high": high, "count": count})
 
     def lines(self, block: Block) -> Iterator[tuple[int, str]]:
         """Number and text of the lines that are not empty; one is understood unless it is rejected before the next is asked for."""
@@ -177,6 +206,41 @@ class Parsed(Struct):
         if known is None and load:
             self.note(f"the interval of {self.tool} is not shown: 1 s is assumed")
         return known or NS_PER_S
+
+    def load(
+        self, reports: Sequence[Report], what: str, block: Block, more: str
+    ) -> Iterator[tuple[Report, int, int]]:
+        """Each report but the first, which is since boot, with its start and length; `more` is the command that gives some."""
+        if reports:
+            self.note(f"the first {what} is an average since boot, and not taken for load")
+        if len(reports) < 2:
+            self.missing.append(more)
+        length = self.length_ns(interval_of(block.command), reports[1:])
+        for at, report in enumerate(reports[1:]):
+            yield report, at * length, length
+
+    def request(
+        self,
+        dev: int | None,
+        times: tuple[int, int, int],
+        sector: int | None,
+        size: int,
+        op: str,
+        flags: Sequence[str],
+        tid: int,
+        kind: str = "",
+    ) -> None:
+        """Append one row to block_requests; `times`: queued, issued, completed; `kind`: of what it is, if that is known."""
+        kind = kind or ("flush" if op == "flush" else "unknown")
+        queue, issue, complete = times
+        row: dict[str, object] = {
+            "queue_ns": queue,
+            "issue_ns": issue,
+            "complete_ns": complete,
+            "dev": dev,
+        }
+        row |= {"sector": sector, "bytes": size, "op": op, "flags": list(flags), "tgid": tid}
+        self.add("block_requests", {**row, "tid": tid, "owner_kind": kind, "in_scope": True, "error": 0})  # fmt: skip
 
     def reject(self, number: int, text: str) -> None:
         """Note a line that was not understood; its text is cut to 200 characters."""

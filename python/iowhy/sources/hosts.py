@@ -1,7 +1,5 @@
 """Which machine each part is of: one machine's waiting is not explained by another one's disks."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from iowhy.errors import Problem

@@ -1,7 +1,5 @@
 """Intervals of samplers, kept as columns: a day of `vmstat 1` is 86,400 lines, and each has several."""
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, overload
@@ -36,10 +34,10 @@ class Columns(Struct):
 
     table: str
     key: Key
-    starts: array[int]
-    lengths: array[int]
-    counters: dict[str, array[float]]
-    levels: dict[str, array[int]]
+    starts: "array[int]"
+    lengths: "array[int]"
+    counters: "dict[str, array[float]]"
+    levels: "dict[str, array[int]]"
 
     def at(self, index: int) -> Interval:
         """One of them."""

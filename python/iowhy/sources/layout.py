@@ -3,8 +3,6 @@
 Lines keep their number: what is taken off leaves an empty line behind, never fewer lines.
 """
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Callable, Iterator, Sequence

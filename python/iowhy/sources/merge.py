@@ -1,7 +1,5 @@
 """Merge the pieces of a table that several parts have."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path

@@ -5,8 +5,6 @@ Text names a disk "sda" and a file "/var/db/x", where a recording has device and
 Numbers that had to be made up are marked by a major number that no driver has.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 
@@ -50,13 +48,13 @@ class Names:
         self._files: dict[str, tuple[int, int]] = {}
         self._threads: dict[tuple[int, int], dict[str, object]] = {}
 
-    def copy(self) -> Names:
+    def copy(self) -> "Names":
         """Another one that knows the same names."""
         other = Names(self.pids)
         other.take(self)
         return other
 
-    def take(self, other: Names) -> None:
+    def take(self, other: "Names") -> None:
         """Know what another one knows, and nothing else."""
         self._disks, self._files = dict(other._disks), dict(other._files)
         self._threads = {key: dict(row) for key, row in other._threads.items()}

@@ -1,7 +1,5 @@
 """Files that are no text of a tool: what they are, and the command that makes them readable."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 from iowhy.invocation import quoted

@@ -1,7 +1,5 @@
 """Numbers as tools print them: decimal commas, unit letters, stars for overflow."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 
@@ -38,6 +36,14 @@ def numbers(
     """The words as numbers; None when one of them is none."""
     found = [value for word in words if (value := read(word)) is not None]
     return found if len(found) == len(words) else None
+
+
+def row(
+    columns: Sequence[str], words: Sequence[str], read: Callable[[str], float | None] = number
+) -> dict[str, float] | None:
+    """The words as numbers by column; None when one of them is none, or where there are not as many (or no columns)."""
+    values = numbers(words, read) if columns and len(words) == len(columns) else None
+    return None if values is None else dict(zip(columns, values, strict=True))
 
 
 def size(text: str, base: int = KIB) -> float | None:

@@ -6,8 +6,6 @@ output begins there; a block runs to the next beginning, prompt, fence or the en
 the file, so that whatever was not understood can be listed with its number.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Sequence
 

@@ -3,8 +3,6 @@
 A row that does is damage. It is left out and counted, and costs no other row, and no other part.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

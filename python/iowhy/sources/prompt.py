@@ -1,7 +1,5 @@
 """The command line that was typed at a prompt."""
 
-from __future__ import annotations
-
 import re
 import shlex
 

@@ -1,7 +1,5 @@
 """Take a file apart: what it is, and its parts, read whole or streamed."""
 
-from __future__ import annotations
-
 import os
 import select
 import shutil

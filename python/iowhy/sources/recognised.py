@@ -3,20 +3,10 @@
 One entry each. A tool that gets a module in `formats` leaves this list.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
-from typing import Protocol
 
 from msgspec import Struct
-
-
-class Line(Protocol):
-    """A line that nothing understood."""
-
-    @property
-    def text(self) -> str: ...
 
 
 class Tool(Struct, frozen=True):
@@ -32,21 +22,12 @@ class Tool(Struct, frozen=True):
 
 
 TOOLS = (
-    Tool("df", r"^Filesystem\s+\S+\s+Used\s+Avail\S*\s+(?:Use%|Capacity)", "iostat -x 1 10"),
-    Tool("lsblk", r"^NAME\s+(?:FSTYPE.*|MAJ:MIN\s+RM\s+SIZE\s+RO\s+TYPE\s+MOUNTPOINTS?)", "iostat -x 1 10"),
+    Tool("df", r"Filesystem\s+\S+\s+Used\s+Avail\S*\s+(?:Use%|Capacity)", "iostat -x 1 10"),
+    Tool("lsblk", r"NAME\s+(?:FSTYPE.*|MAJ:MIN\s+RM\s+SIZE\s+RO\s+TYPE\s+MOUNTPOINTS?)", "iostat -x 1 10"),
 )  # fmt: skip
 
 
-def tools(lines: Iterable[Line]) -> list[Tool]:
-    """The tools that the lines are of, each once, in the order in which they come."""
-    any_of = re.compile("|".join(f"(?:{tool.pattern})" for tool in TOOLS))
-    found: dict[str, Tool] = {}
-    for line in lines:
-        text = line.text[:512]
-        if any_of.search(text) is None:
-            continue
-        for tool in TOOLS:
-            if re.search(tool.pattern, text):
-                found.setdefault(tool.name, tool)
-                break
-    return list(found.values())
+def tools(lines: Iterable[str]) -> list[Tool]:
+    """The tools that lines which nothing understood are of, each once."""
+    heads = [line[:512] for line in lines]
+    return [tool for tool in TOOLS if any(re.match(tool.pattern, head) for head in heads)]

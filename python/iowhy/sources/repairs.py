@@ -4,8 +4,6 @@ A prefix or frame is found by its regularity: words of one shape before each lin
 not understood, behind one that has no room for its first word. Each repair gives the lines again, each with the place that it had.
 """
 
-from __future__ import annotations
-
 import html
 import json
 import quopri

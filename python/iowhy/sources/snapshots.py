@@ -4,8 +4,6 @@ The time between the snapshots is not in them. When /proc/stat is among them, it
 each CPU's states together pass as fast as time does.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The target of a diagnosis: processes (`--pid`) in texts that are of a whole machine."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Puts the parts on one time line."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import cast

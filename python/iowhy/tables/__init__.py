@@ -7,9 +7,11 @@ and the crate `store`, which makes rows from schema.toml). Each file is read onc
 import tomllib
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, convert, field
+
+Kind = TypeVar("Kind")
 
 
 class SensorPart(Struct, frozen=True):
@@ -18,7 +20,7 @@ class SensorPart(Struct, frozen=True):
     programs: tuple[str, ...]
     lacking: str
     #: Not missed where this program cannot run.
-    required_by: str | None = None
+    required_by: str | None = field(default=None, name="with")
 
 
 class Sensor(Struct, frozen=True):
@@ -34,7 +36,7 @@ class Sensor(Struct, frozen=True):
     #: Of its programs, that becomes a row of its first table.
     event: str | None = None
     programs: tuple[str, ...] = ()
-    parts: tuple[SensorPart, ...] = ()
+    parts: tuple[SensorPart, ...] = field(default=(), name="part")
 
     @property
     def substitute_tables(self) -> tuple[str, ...]:
@@ -84,7 +86,7 @@ class Reason(Struct, frozen=True):
     """Why a thread was in uninterruptible sleep: class of the time budget, part of a sync call's time."""
 
     name: str
-    budget_class: str
+    budget_class: str = field(name="class")
     part: str
     doc: str
     #: Where the class is what the call asks for: in a call that opens a file, and outside any call.
@@ -103,50 +105,34 @@ class BudgetClass(Struct, frozen=True):
 class Words(Struct, frozen=True):
     """Parts of words in other tools' reasons that decide the class of a wait."""
 
-    budget_class: str
-    any_of: tuple[str, ...]
+    budget_class: str = field(name="class")
+    any_of: tuple[str, ...] = field(name="any")
 
 
 class Rule(Struct, frozen=True):
     """How a reason is seen on a stack: one of `any_of` is there and, if it has `also`, one of those."""
 
     reason: str
-    any_of: tuple[str, ...]
+    any_of: tuple[str, ...] = field(name="any")
     also: tuple[str, ...] = ()
 
 
 @cache
 def sensors() -> dict[str, Sensor]:
     """All sensors by name, in the order in which they are shown."""
-    return {entry["name"]: _sensor(entry) for entry in _load("sensors")["sensor"]}
+    return {one.name: one for one in convert(_load("sensors")["sensor"], list[Sensor])}
 
 
 @cache
 def calls() -> dict[str, Call]:
     """All system calls of which more is known than their name, by name."""
-    entries: dict[str, dict[str, Any]] = _load("calls")["call"]
-    found = {}
-    for name, entry in entries.items():
-        same = entry.get("same_as")
-        found[name] = Call(name=name, **(entries[same] if same else {}) | entry)
-    return found
+    return _named(Call, _load("calls")["call"])
 
 
 @cache
 def reasons() -> dict[str, Reason]:
     """All reasons of waits by name."""
-    entries: dict[str, dict[str, str]] = _load("reasons")["reason"]
-    return {
-        name: Reason(
-            name,
-            entry["class"],
-            entry["part"],
-            entry["doc"],
-            entry.get("opening"),
-            entry.get("outside"),
-        )
-        for name, entry in entries.items()
-    }
+    return _named(Reason, _load("reasons")["reason"])
 
 
 @cache
@@ -159,17 +145,13 @@ def budget_classes() -> dict[str, BudgetClass]:
 @cache
 def reason_words() -> tuple[Words, ...]:
     """The words of other tools' reasons, in the order in which they decide."""
-    return tuple(Words(entry["class"], tuple(entry["any"])) for entry in _load("classes")["words"])
+    return convert(_load("classes")["words"], tuple[Words, ...])
 
 
 @cache
 def rules() -> tuple[Rule, ...]:
     """The rules by which stacks are judged; the first that matches gives the reason."""
-    entries: list[dict[str, Any]] = _load("reasons")["rule"]
-    return tuple(
-        Rule(entry["reason"], tuple(entry["any"]), tuple(entry.get("also", ())))
-        for entry in entries
-    )
+    return convert(_load("reasons")["rule"], tuple[Rule, ...])
 
 
 @cache
@@ -193,17 +175,9 @@ def _load(name: str) -> dict[str, Any]:
     return tomllib.loads((_HERE / f"{name}.toml").read_text("utf-8"))
 
 
-def _sensor(entry: dict[str, Any]) -> Sensor:
-    return Sensor(
-        name=entry["name"],
-        doc=entry["doc"],
-        tables=tuple(entry["tables"]),
-        sources=frozenset(entry["sources"]),
-        backend=entry["backend"],
-        event=entry.get("event"),
-        programs=tuple(entry.get("programs", ())),
-        parts=tuple(
-            SensorPart(tuple(part["programs"]), part["lacking"], part.get("with"))
-            for part in entry.get("part", ())
-        ),
-    )
+def _named(kind: type[Kind], entries: dict[str, dict[str, Any]]) -> dict[str, Kind]:
+    """Entries that are under their names; one may be another name of another."""
+    return {
+        name: convert({**entries.get(entry.get("same_as", ""), {}), **entry, "name": name}, kind)
+        for name, entry in entries.items()
+    }

@@ -130,15 +130,6 @@ class Undo(Struct):
                 raise Problem(f"{path}: {error.strerror}: it cannot be put back later") from None
         return self._add("write-file", path=_absolute(path), old=old)
 
-    def affinity(self, pid: int) -> int:
-        """The CPU affinity of the running process ``pid`` is about to change."""
-        return self._add(
-            "affinity",
-            pid=pid,
-            start_ticks=process.start_ticks(pid) or 0,
-            cpus=sorted(os.sched_getaffinity(pid)),
-        )
-
     def scratch_directory(self, parent: str | os.PathLike[str], name: str = "iowhy") -> Path:
         """Makes and returns a directory of ours below ``parent`` that is removed in the end."""
         token = secrets.token_hex(16)

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from msgspec.structs import asdict
+
 from iowhy.comparisons.comparison import Comparison, Step
 from iowhy.comparisons.latencies import POINTS, Latency
 from iowhy.comparisons.sides import Side
@@ -16,15 +18,7 @@ def as_json(found: Comparison) -> dict[str, Any]:
         "before": _side(found.before),
         "after": _side(found.after),
         "slower": None if slower is None else interval_json(slower),
-        "rates": [
-            {
-                "name": one.name,
-                "unit": one.unit,
-                "before_per_s": one.before_per_s,
-                "after_per_s": one.after_per_s,
-            }
-            for one in found.rates
-        ],
+        "rates": [asdict(one) for one in found.rates],
         "superiority": None if time is None else time.superiority,
         "p_mann_whitney": None if time is None else time.p_mann_whitney,
         "p_permutation": None if time is None else time.p_permutation,
@@ -48,19 +42,9 @@ def as_json(found: Comparison) -> dict[str, Any]:
         ],
         "latencies": [{"requests": one.what, **_sides(one)} for one in found.latencies],
         "call_latencies": [{"calls": one.what, **_sides(one)} for one in found.call_latencies],
-        "paths": _paths(found),
+        "paths": [asdict(one) for one in found.paths],
         "notes": list(found.notes),
-        "findings": [
-            {
-                "cause": f.cause,
-                "fate": f.fate,
-                "before_s": f.before_s,
-                "after_s": f.after_s,
-                "could_save_s": f.could_save_s,
-                "why": f.why,
-            }
-            for f in found.fates
-        ],
+        "findings": [asdict(one) for one in found.fates],
     }
 
 
@@ -69,13 +53,6 @@ def _sides(found: Latency) -> dict[str, Any]:
         "before": dict(zip(POINTS, found.before, strict=True)),
         "after": dict(zip(POINTS, found.after, strict=True)),
     }
-
-
-def _paths(found: Comparison) -> list[dict[str, Any]]:
-    return [
-        {"path": one.path, "before_ns": one.before_ns, "after_ns": one.after_ns}
-        for one in found.paths
-    ]
 
 
 def interval_json(found: Interval) -> dict[str, float | None]:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from iowhy import units
-from iowhy.relations.relation import Column
+from iowhy.relations.sql_header import Column
 from iowhy.views.cells import counted, name_of, number
 from iowhy.views.terminal import paragraph
 

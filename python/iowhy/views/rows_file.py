@@ -7,7 +7,7 @@ from itertools import chain, islice
 from typing import IO
 
 from iowhy.messages import json_text, without_controls
-from iowhy.relations.relation import Column
+from iowhy.relations.sql_header import Column
 from iowhy.reports import parquet_file
 from iowhy.reports.batches import Result
 

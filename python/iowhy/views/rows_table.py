@@ -12,7 +12,7 @@ from rich.text import Text
 
 from iowhy import units
 from iowhy.messages import printable
-from iowhy.relations.relation import Column
+from iowhy.relations.sql_header import Column
 from iowhy.views.terminal import UNKNOWN, Field, paragraph, rows, shorten
 
 if TYPE_CHECKING:  # slow to import, and not needed to draw

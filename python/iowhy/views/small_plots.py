@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from iowhy.messages import printable
-from iowhy.relations.relation import Column
+from iowhy.relations.sql_header import Column
 from iowhy.views.cells import number
 from iowhy.views.rows_table import field_of
 from iowhy.views.terminal import Field, paragraph, shorten

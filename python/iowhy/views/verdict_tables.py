@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from iowhy import units
 from iowhy.commands.overview import Row
 from iowhy.views.cells import number_or_none
+from iowhy.views.columns import Column, column
 from iowhy.views.styled import Text
-from iowhy.views.terminal import Field, print_rows
+from iowhy.views.terminal import print_rows
 from iowhy.whys import classes
 
 if TYPE_CHECKING:  # slow to import
@@ -39,20 +39,17 @@ def show(
 def show_machine(out: "Console", suffering: Sequence[Row]) -> None:
     """Of a whole machine: who suffers, from what and how much, and who causes it."""
     shown = [_sufferer(row) for row in suffering[:VICTIMS]]
-    if not shown:
-        return
-    out.print()
-    values = [[row.get(key) for key in _SUFFERING] for row in shown]
-    print_rows(out, list(_SUFFERING.values()), values, whole="iowhy report suffers")
+    if shown:
+        out.print()
+        _rows(out, _SUFFERING, shown, "iowhy report suffers")
 
 
 def show_containers(out: "Console", containers: Sequence[Row], place: str = "") -> None:
     """Of a whole machine, its containers and services."""
     if not any(row.get("container") for row in containers):
         return
-    values = [[row.get(key) for key in _CONTAINERS] for row in containers[:SHOWN]]
-    about = ("containers", place)
-    _table(out, "Containers and services", "", about, list(_CONTAINERS.values()), values)
+    rows = [{**row, "container": row.get("container") or "in none"} for row in containers[:SHOWN]]
+    _table(out, "Containers and services", "", ("containers", place), _CONTAINERS, rows)
 
 
 def show_calls(
@@ -61,20 +58,10 @@ def show_calls(
     """The calls that took most time."""
     made = [row for row in report if row["total_ns"]]
     kept = [row for row in made if sleeps or row["name"] not in classes.IDLE_CALLS]
-    found = sorted(
-        kept,
-        key=lambda row: -(number_or_none(row["total_ns"]) or 0),
-    )
-    values = [[row.get(key) for key in _CALLS] for row in found[:SHOWN]]
-    _table(
-        out,
-        "Calls",
-        "by time, summed over threads"
-        + ("; without those that only sleep for others" if len(kept) < len(made) else ""),
-        ("syscalls", place),
-        list(_CALLS.values()),
-        values,
-    )
+    found = sorted(kept, key=lambda row: -(number_or_none(row["total_ns"]) or 0))
+    less = "; without those that only sleep for others" if len(kept) < len(made) else ""
+    about = f"by time, summed over threads{less}"
+    _table(out, "Calls", about, ("syscalls", place), _CALLS, found)
 
 
 def show_devices(out: "Console", report: Sequence[Row], place: str = "") -> None:
@@ -84,8 +71,7 @@ def show_devices(out: "Console", report: Sequence[Row], place: str = "") -> None
         for row in report
         if any(number_or_none(row.get(key)) for key in ("reads", "writes", "flushes"))
     ]
-    values = [[row.get(key) for key in _DEVICES] for row in found[:SHOWN]]
-    _table(out, "Devices", "", ("devices", place), list(_DEVICES.values()), values)
+    _table(out, "Devices", "", ("devices", place), _DEVICES, found)
 
 
 def show_files(out: "Console", report: Sequence[Row], place: str = "") -> None:
@@ -94,14 +80,15 @@ def show_files(out: "Console", report: Sequence[Row], place: str = "") -> None:
     used = [
         row for row in report if row.get("pattern") or row.get("time_ns") or row.get("requests")
     ]
-    values = [[row.get(key) for key in _FILES] for row in used[:SHOWN]]
-    for value, row in zip(values, used, strict=False):
-        value[0] = value[0] or "name unknown"
+    rows = []
+    for row in used[:SHOWN]:
+        name = str(row.get("pattern") or "name unknown")
         # In a narrow line the name says more; what is below /proc goes with its process.
-        gone = row.get("deleted") == row.get("files") and not str(value[0]).startswith("/proc/")
-        if gone and out.width >= ROOMY:
-            value[0] = f"{value[0]} (deleted)"
-    _table(out, "Files", "", ("file-patterns", place), list(_FILES.values()), values)
+        gone = row.get("deleted") == row.get("files") and not name.startswith("/proc/")
+        rows.append(
+            {**row, "pattern": f"{name} (deleted)" if gone and out.width >= ROOMY else name}
+        )
+    _table(out, "Files", "", ("file-patterns", place), _FILES, rows)
 
 
 def _table(
@@ -109,37 +96,21 @@ def _table(
     title: str,
     about: str,
     report: tuple[str, str],
-    fields: list[Field],
-    values: list[list[object]],
+    columns: Sequence[Column],
+    rows: Sequence[Row],
 ) -> None:
-    if not values:
+    if not rows:
         return
     command = " ".join(word for word in ("iowhy report", *report) if word)
     hint = about or command
     out.print()
     out.print(Text.assemble((title, "bold"), (f"  {hint}", "dim")), soft_wrap=True)
-    print_rows(out, fields, values, whole=command)
+    _rows(out, columns, rows[:SHOWN], command)
 
 
-def _time(value: object) -> str:
-    return units.duration(number_or_none(value)) if value is not None else "–"
-
-
-def _size(value: object) -> str:
-    return units.size(number_or_none(value)) if value is not None else "–"
-
-
-def _count(value: object) -> str:
-    return units.count(number_or_none(value)) if value is not None else "–"
-
-
-def _share(value: object) -> str:
-    return units.percent(number_or_none(value)) if value is not None else "–"
-
-
-def _decimal(value: object) -> str:
-    number = number_or_none(value)
-    return "–" if number is None else f"{number:.1f}"
+def _rows(out: "Console", columns: Sequence[Column], rows: Sequence[Row], whole: str) -> None:
+    values = [[row.get(one.key) for one in columns] for row in rows]
+    print_rows(out, [one.field for one in columns], values, whole=whole)
 
 
 def _process(comm: object, tgid: object) -> str:
@@ -162,73 +133,69 @@ def _group(row: Row) -> str:
     return _process(name, row.get("other_tgid"))
 
 
-def _text(value: object) -> str:
-    return "–" if value is None else str(value)
-
-
-# Column of the report → how it is shown. Those that are `extra` come where there is room.
-_CALLS = {
-    "name": Field("call", str, left=True),
-    "calls": Field("calls", _count),
-    "total_ns": Field("time", _time),
-    "mean_ns": Field("mean", _time),
-    "p99_ns": Field("99th percentile", _time),
-    "cpu_share": Field("of it CPU", _share),
-    "bytes": Field("bytes", _size),
-    "p50_ns": Field("median", _time, extra=True),
-    "max_ns": Field("longest", _time, extra=True),
-    "errors": Field("errors", _count, extra=True),
-    "runnable_ns": Field("waiting for a CPU", _time, extra=True),
-}
-_DEVICES = {
-    "device": Field("device", str, left=True),
-    "reads": Field("reads", _count),
-    "writes": Field("writes", _count),
-    "flushes": Field("flushes", _count),
-    "read_bytes": Field("read", _size),
-    "written_bytes": Field("written", _size),
-    "await_ns": Field("mean wait", _time),
-    "mean_queue": Field("queue", _decimal),
-    "utilisation": Field("busy", _share),
-    "others_time_share": Field("others'", _share),
-    "service_ns": Field("on the device", _time, extra=True),
-    "flush_ns": Field("mean flush", _time, extra=True),
-    "mean_read_bytes": Field("mean read", _size, extra=True),
-    "mean_write_bytes": Field("mean write", _size, extra=True),
-}
-_SUFFERING = {
-    "comm": Field("VICTIM", _text, left=True),
-    "waited_ns": Field("waited", _time),
-    "mostly": Field("for", _text, left=True),
-    "resource": Field("on", _text, left=True),
-    "other_container": Field("CULPRIT", _text, left=True),
-    "other_share": Field("share", _share),
-    "own_share": Field("own share", _share, extra=True),
-    "reason": Field("reason", _text, left=True, extra=True),
-    "container": Field("in", _text, left=True, extra=True),
-    "other_comm": Field("mostly", _text, left=True, extra=True),
-}
-_CONTAINERS = {
-    "container": Field("container or service", lambda name: str(name or "in none"), left=True),
-    "processes": Field("processes", _count),
-    "waited_ns": Field("waits", _time),
-    "mostly": Field("mostly", _text, left=True),
-    "request_ns": Field("load of devices", _time),
-    "read_bytes": Field("read", _size),
-    "written_bytes": Field("written", _size),
-    "cpu_ns": Field("CPU", _time),
-    "dirtied_pages": Field("pages dirtied", _count, extra=True),
-    "evicted_pages": Field("evicted", _count, extra=True),
-}
-_FILES = {
-    "pattern": Field("file", str, left=True),
-    "files": Field("files", _count),
-    "time_ns": Field("call time", _time),
-    "requests": Field("requests", _count),
-    "request_bytes": Field("moved", _size),
-    "jump_share": Field("jumps", _share),
-    "extents_after": Field("extents", _count),
-    "calls": Field("calls", _count, extra=True),
-    "sync_ns": Field("in sync", _time, extra=True),
-    "request_ns": Field("in requests", _time, extra=True),
-}
+# Those columns that are `extra` come where there is room.
+_CALLS = (
+    column("name", "call", left=True),
+    column("calls", "calls"),
+    column("total_ns", "time"),
+    column("mean_ns", "mean"),
+    column("p99_ns", "99th percentile"),
+    column("cpu_share", "of it CPU"),
+    column("bytes", "bytes"),
+    column("p50_ns", "median", extra=True),
+    column("max_ns", "longest", extra=True),
+    column("errors", "errors", extra=True),
+    column("runnable_ns", "waiting for a CPU", extra=True),
+)
+_DEVICES = (
+    column("device", "device", left=True),
+    column("reads", "reads"),
+    column("writes", "writes"),
+    column("flushes", "flushes"),
+    column("read_bytes", "read"),
+    column("written_bytes", "written"),
+    column("await_ns", "mean wait"),
+    column("mean_queue", "queue"),
+    column("utilisation", "busy"),
+    column("others_time_share", "others'"),
+    column("service_ns", "on the device", extra=True),
+    column("flush_ns", "mean flush", extra=True),
+    column("mean_read_bytes", "mean read", extra=True),
+    column("mean_write_bytes", "mean write", extra=True),
+)
+_SUFFERING = (
+    column("comm", "VICTIM", left=True),
+    column("waited_ns", "waited"),
+    column("mostly", "for", left=True),
+    column("resource", "on", left=True),
+    column("other_container", "CULPRIT", left=True),
+    column("other_share", "share"),
+    column("own_share", "own share", extra=True),
+    column("reason", "reason", left=True, extra=True),
+    column("container", "in", left=True, extra=True),
+    column("other_comm", "mostly", left=True, extra=True),
+)
+_CONTAINERS = (
+    column("container", "container or service", left=True),
+    column("processes", "processes"),
+    column("waited_ns", "waits"),
+    column("mostly", "mostly", left=True),
+    column("request_ns", "load of devices"),
+    column("read_bytes", "read"),
+    column("written_bytes", "written"),
+    column("cpu_ns", "CPU"),
+    column("dirtied_pages", "pages dirtied", extra=True),
+    column("evicted_pages", "evicted", extra=True),
+)
+_FILES = (
+    column("pattern", "file", left=True),
+    column("files", "files"),
+    column("time_ns", "call time"),
+    column("requests", "requests"),
+    column("request_bytes", "moved"),
+    column("jump_share", "jumps"),
+    column("extents_after", "extents"),
+    column("calls", "calls", extra=True),
+    column("sync_ns", "in sync", extra=True),
+    column("request_ns", "in requests", extra=True),
+)

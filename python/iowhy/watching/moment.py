@@ -1,6 +1,8 @@
 """What a stretch of a recording shows: its budget, and who and what took part, as the reports have it."""
 
+import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -9,6 +11,7 @@ from iowhy.relations import Relations
 from iowhy.relations.narrowed import Narrowed
 from iowhy.reports import engine
 from iowhy.reports.engine import Row
+from iowhy.titles import name_of
 from iowhy.watching.asked import Asked
 from iowhy.watching.growing import Grown, grown
 
@@ -16,6 +19,9 @@ from iowhy.watching.growing import Grown, grown
 MOST_ROWS = 20_000
 #: Processes whose names are looked up while they run, the busiest first.
 MOST_NAMED = 500
+#: How long they are waited for, and the thread that reads.
+_PATIENCE_S = 0.25
+_READER = "iowhy-names"
 _REPORTS = ("budget", "processes", "containers", "files", "devices")
 
 
@@ -58,19 +64,29 @@ def look(path: Path, asked: Asked) -> Moment:
         )
         whole_rows = not relations.facts.mismatches
     if of.grows:
-        processes = [_named(row) for row in processes[:MOST_NAMED]] + list(processes[MOST_NAMED:])
+        processes = _named(processes)
     return Moment(of, begin, end, budget, processes, containers, files, devices, whole_rows)
 
 
-def _named(row: Row) -> Row:
-    """With the name of a process that still runs: its recorder, which runs here, writes names down when threads end."""
-    if row["comm"] is not None:
-        return row
-    try:
-        name = Path(f"/proc/{row['tgid']}/comm").read_text("utf-8", "replace").rstrip("\n")
-    except OSError:
-        return row
-    return {**row, "comm": name}
+def _named(rows: Sequence[Row]) -> list[Row]:
+    """With names of processes that still run: their recorder, which runs here, writes names down when threads end.
+
+    Whose memory is locked may not show its arguments: who is not read in time has no name yet.
+    """
+    names: dict[object, str] = {}
+
+    def read() -> None:
+        for row in rows[:MOST_NAMED]:
+            if row["comm"] is None:
+                with suppress(OSError):
+                    names[row["tgid"]] = name_of(int(str(row["tgid"])))
+
+    if not any(one.name == _READER for one in threading.enumerate()):
+        reader = threading.Thread(target=read, name=_READER, daemon=True)
+        reader.start()
+        reader.join(_PATIENCE_S)
+    known = dict(names)
+    return [{**row, "comm": row["comm"] or known.get(row["tgid"])} for row in rows]
 
 
 def _narrowed(of: Grown, begin_ns: int, end_ns: int) -> Narrowed:

@@ -8,7 +8,8 @@ import shlex
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import PurePath
-from typing import Protocol
+
+from msgspec import Struct
 
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.programs import bytes_moved, executables, files_moved, matched
@@ -18,31 +19,20 @@ from iowhy.whys.thresholds import LISTED
 INCOMPRESSIBLE = 1.01
 
 
-class Conditions(Protocol):
+class Conditions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a remedy says of the invocations that it is for (iowhy.whys.program describes each)."""
 
-    @property
-    def words(self) -> Sequence[str]: ...
-    @property
-    def unless(self) -> Sequence[str]: ...
-    @property
-    def worked(self) -> Sequence[str]: ...
-    @property
-    def files_read(self) -> int | None: ...
-    @property
-    def files_written_at_most(self) -> int | None: ...
-    @property
-    def bytes_at_most(self) -> int | None: ...
-    @property
-    def without_files(self) -> Sequence[str]: ...
-    @property
-    def without_calls(self) -> Sequence[str]: ...
-    @property
-    def single_threaded(self) -> bool: ...
-    @property
-    def shrinks(self) -> bool: ...
-    @property
-    def again(self) -> bool: ...
+    words: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
+    worked: tuple[str, ...] = ()
+    files_read: int | None = None
+    files_written_at_most: int | None = None
+    bytes_at_most: int | None = None
+    without_files: tuple[str, ...] = ()
+    without_calls: tuple[str, ...] = ()
+    single_threaded: bool = False
+    shrinks: bool = False
+    again: bool = False
 
 
 def applies(facts: Facts, names: Iterable[str], remedy: Conditions) -> bool:

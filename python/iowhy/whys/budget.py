@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterable
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from iowhy.relations import Relations
 from iowhy.relations.cpu_limits import SATURATED
@@ -40,7 +41,7 @@ class Piece(Struct, frozen=True):
 
     `thread_ns` is None for evidence that counts no threads, `elapsed_ns` if not known how
     long it took. `elapsed_part` is its part of the elapsed time: the parts of all pieces are the whole.
-    `elapsed` is a share (0..1) of the time that findings speak of (`Budget.left_out`).
+    `origin` is the evidence (`BASIS`), `elapsed` a share (0..1) of the time that findings speak of (`Budget.left_out`).
     """
 
     cls: str
@@ -48,9 +49,10 @@ class Piece(Struct, frozen=True):
     reason: str | None
     mode: str | None
     thread_ns: int | None
-    elapsed: float
     elapsed_part: int
     elapsed_ns: int | None = None
+    origin: str = "threads"
+    elapsed: float = 0.0
 
 
 class Line(Struct, frozen=True):
@@ -161,26 +163,15 @@ class Budget(Struct, frozen=True):
         return sorted(sums.items(), key=lambda item: -item[1])
 
 
-class _Row(Struct, frozen=True):
-    cls: str
-    syscall: str | None
-    reason: str | None
-    mode: str | None
-    thread_ns: int | None
-    elapsed_part: int
-    elapsed_ns: int | None
-    origin: str
-
-
 def measure(relations: Relations) -> Budget:
     """The budget of a recording, whichever its evidence. Raises DuckDB's errors."""
-    rows = relations.read(
-        _Row,
-        """SELECT class AS cls, syscall, reason, mode, thread_ns, elapsed_part, elapsed_ns, origin
+    pieces = relations.read(
+        Piece,
+        """SELECT class AS cls, syscall AS call, reason, mode, thread_ns, elapsed_part, elapsed_ns, origin
         FROM budget_pieces
         ORDER BY elapsed_part DESC, thread_ns DESC, class, syscall, reason, mode""",
     )
-    if not rows:
+    if not pieces:
         return Budget(
             known=False,
             unknowns=(
@@ -189,30 +180,22 @@ def measure(relations: Relations) -> Budget:
                 ),
             ),
         )
-    whole = sum(row.elapsed_part for row in rows)
-    timed = [row.thread_ns for row in rows if row.thread_ns is not None]
-    basis = BASIS[rows[0].origin]
-    notes, unknowns = _said(relations, basis, rows[0].origin)
-    recorder = sum(row.elapsed_part for row in rows if row.cls == classes.RECORDER)
+    whole = sum(row.elapsed_part for row in pieces)
+    timed = [row.thread_ns for row in pieces if row.thread_ns is not None]
+    origin = pieces[0].origin
+    basis = BASIS[origin]
+    notes, unknowns = _said(relations, basis, origin)
+    recorder = sum(row.elapsed_part for row in pieces if row.cls == classes.RECORDER)
     left_out = recorder if RECORDER_SAID * whole <= recorder < whole else 0
     if left_out:
-        notes = (*notes, _of_recorder(relations, rows, left_out / whole))
+        notes = (*notes, _of_recorder(relations, pieces, left_out / whole))
     return Budget(
         known=True,
         pieces=tuple(
-            Piece(
-                row.cls,
-                row.syscall,
-                row.reason,
-                row.mode,
-                row.thread_ns,
-                0.0
-                if left_out and row.cls == classes.RECORDER
-                else row.elapsed_part / (whole - left_out),
-                row.elapsed_part,
-                row.elapsed_ns,
-            )
-            for row in rows
+            row
+            if left_out and row.cls == classes.RECORDER
+            else replace(row, elapsed=row.elapsed_part / (whole - left_out))
+            for row in pieces
         ),
         thread_ns=sum(timed) if timed else None,
         notes=notes,
@@ -254,7 +237,7 @@ def _said(relations: Relations, basis: str, origin: str) -> _Words:
     if origin == "fio":
         said = "shares are of fio's own time: its calls are not those of another program"
         return (worded("shares-of-fio", said),), ()
-    known = relations.rows("SELECT count(cpu_ns) > 0 FROM pasted_calls")[0][0]
+    known = relations.value(bool, "SELECT count(cpu_ns) > 0 FROM pasted_calls")
     return (
         (
             worded(
@@ -273,16 +256,10 @@ def _said(relations: Relations, basis: str, origin: str) -> _Words:
     )
 
 
-class _Calls(Struct, frozen=True):
-    calls: int | None
-
-
-def _of_recorder(relations: Relations, rows: list[_Row], share: float) -> str:
+def _of_recorder(relations: Relations, pieces: list[Piece], share: float) -> str:
     """What recording the calls took, per call where they were counted."""
-    ns = sum(row.thread_ns or 0 for row in rows if row.cls == classes.RECORDER)
-    calls = relations.one(
-        _Calls, "SELECT CAST(sum(calls) AS BIGINT) AS calls FROM thread_calls"
-    ).calls
+    ns = sum(row.thread_ns or 0 for row in pieces if row.cls == classes.RECORDER)
+    calls = relations.value(int, "SELECT sum(calls) FROM thread_calls")
     return worded(
         "recorder-took",
         "{share:share} of the time is what the recorder itself took of the CPU to record the calls ({took:ns}"
@@ -316,37 +293,25 @@ def _unknown_of_threads(relations: Relations) -> tuple[str, ...]:
     return (*unknowns, *(text for text, missing in zip(words, row, strict=True) if missing))
 
 
-class _Machine(Struct, frozen=True):
-    cpus: int | None
-    fitted: bool
-    busy_cpus: float
-    waiting_cpus: float
-    iowait: bool
-    runnable: float | None
-    mode: str
-    read_share: float | None
-
-
 def _of_machine(relations: Relations) -> _Words:
-    found = relations.one(
-        _Machine,
+    ((cpus, fitted, busy, waiting, iowait, runnable, mode, reads),) = relations.rows(
         """SELECT m.cpus, m.fitted, m.busy_cpus, m.waiting_cpus, m.iowait, m.runnable, m.mode, d.read_share
-        FROM machine_use AS m CROSS JOIN traffic_direction AS d""",
+        FROM machine_use AS m CROSS JOIN traffic_direction AS d"""
     )
     notes: list[str] = []
-    if found.fitted:
+    if fitted:
         said = "the number of CPUs is not in the text; the figures fit {cpus}"
-        notes.append(worded("cpus-fitted", said, cpus=found.cpus))
-    if found.busy_cpus + found.waiting_cpus <= 0:
+        notes.append(worded("cpus-fitted", said, cpus=cpus))
+    if busy + waiting <= 0:
         return tuple(notes), ()
-    if found.mode == "serial" and found.busy_cpus >= SATURATED and (found.runnable or 0.0) > 0:
+    if mode == "serial" and busy >= SATURATED and (runnable or 0.0) > 0:
         notes.append(worded("wait-while-idle", "processes wait to run although a CPU idles"))
-    if found.read_share is None and found.waiting_cpus > 0 and not found.iowait:
+    if reads is None and waiting > 0 and not iowait:
         said = "whether processes that are blocked read or write is not in the text"
         notes.append(worded("direction-unknown", said))
     said = "which process used the time: these are figures of the whole machine"
     unknowns: list[str] = [worded("process-unknown", said)]
-    if found.cpus is None:
+    if cpus is None:
         unknowns.append(worded("cpus-unknown", "the number of CPUs"))
     return tuple(notes), tuple(unknowns)
 
@@ -356,12 +321,13 @@ def _intervals(relations: Relations) -> int:
 
     Intervals of sleep alone can be of any length.
     """
-    usual = relations.rows(
+    usual = relations.value(
+        float,
         """SELECT sum(CAST(interval_ns AS DOUBLE) * interval_ns) / sum(interval_ns) FROM thread_time
-        WHERE coalesce(sleeping_ns, 0) < interval_ns"""
-    )[0][0]
+        WHERE coalesce(sleeping_ns, 0) < interval_ns""",
+    )
     elapsed = relations.facts.elapsed_ns
-    if not isinstance(usual, float) or usual >= elapsed:
+    if usual is None or usual >= elapsed:
         return 1
     # A last sliver is none of its own.
     return max(1, math.ceil(elapsed / usual - 0.25))

@@ -44,8 +44,8 @@ class Cause(Struct, frozen=True):
     thresholds: tuple[Threshold, ...]
     fooled_by: tuple[str, ...]
     remedies: tuple[Remedy, ...]
-    experiment: str | None
     find: Callable[[Facts], Candidate | None]
+    experiment: str | None = None
     beats: tuple[str, ...] = ()
     settled_by: tuple[NextCommand, ...] = ()
     unsafe_proof: bool = False

@@ -4,7 +4,7 @@ One place builds links, so that every statement shows its number the same way an
 value next to it for programs.
 """
 
-from iowhy.sentences import changed, named
+from iowhy.sentences import Sentence, changed, named
 from iowhy.units import count, duration, percent, plural, rate, size
 from iowhy.whys.finding import Link
 
@@ -15,8 +15,9 @@ def link(
     statement: str, value: float | None, unit: str, report: str, id_: str | None = None
 ) -> Link:
     """One link: a statement in words, its bare number and unit, the report that holds the rows; `id_` names one that has no id."""
-    said = statement if id_ is None else named(id_, statement, value=value)
-    return Link(said, None if value is None else float(value), unit, report)
+    if id_ is not None or not isinstance(statement, Sentence):
+        statement = named(id_ or "", statement, value=value)
+    return Link(statement, None if value is None else float(value), unit, report)
 
 
 def chain_of(*links: Link | None) -> tuple[Link, ...]:

@@ -31,7 +31,7 @@ class Link(Struct, frozen=True):
     `frames`: the path through the program that it is about, innermost first.
     """
 
-    statement: str
+    statement: Sentence
     value: float | None
     unit: str
     report: str

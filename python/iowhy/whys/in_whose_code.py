@@ -54,16 +54,6 @@ class Path(Struct, frozen=True):
     share: float
 
 
-class _Row(Struct, frozen=True):
-    user_stack_id: int
-    weight: int
-    name: str
-    function: str | None
-    module: str | None
-    file: str | None
-    line: int | None
-
-
 def in_whose_code(facts: Facts, claims: tuple[Claim, ...]) -> tuple[Link, ...]:
     """The links of a finding that say so; none where stacks were not recorded, or no path has a third of its time."""
     submitted = _submitted(facts, claims)
@@ -93,14 +83,8 @@ def _submitted(facts: Facts, claims: tuple[Claim, ...]) -> Link | None:
     waits = sum(p.elapsed for p in claimed if p.cls in classes.STORAGE and p.call in collects)
     if 2 * waits <= sum(piece.elapsed for piece in claimed):
         return None
-    (api,) = next(
-        iter(
-            facts.relations.rows(
-                "SELECT api FROM async_operations GROUP BY api ORDER BY count(*) DESC"
-            )
-        ),
-        (None,),
-    )
+    apis = "SELECT api FROM async_operations GROUP BY api ORDER BY count(*) DESC"
+    api = facts.relations.value(str, apis)
     if api is None:
         return None
     found = path_of_calls(facts.relations, "io_submit" if api == "libaio" else "io_uring_enter")
@@ -122,8 +106,8 @@ def heaviest_path(relations: Relations, claims: Iterable[Claim]) -> Path | None:
     condition = " OR ".join(_condition(claim) for claim in claims)
     if not condition or not _sampled(relations):
         return None
-    ((all_ns,),) = relations.rows(
-        f"SELECT sum(thread_ns) FROM budget_pieces AS t WHERE {condition}"
+    all_ns = relations.value(
+        int, f"SELECT sum(thread_ns) FROM budget_pieces AS t WHERE {condition}"
     )
     weights = f"""SELECT user_stack_id, class_ns AS weight
       FROM (SELECT s.user_stack_id, s.class_ns, s.syscall, c.class
@@ -137,7 +121,7 @@ def path_of_calls(relations: Relations, call: str) -> Path | None:
     if not _sampled(relations):
         return None
     weights = f"SELECT user_stack_id, calls AS weight FROM stack_samples WHERE syscall = {text_literal(call)}"
-    ((all_calls,),) = relations.rows(f"SELECT sum(weight) FROM ({weights}) AS t")
+    all_calls = relations.value(int, f"SELECT sum(weight) FROM ({weights}) AS t")
     return _of_weights(relations, weights, all_calls)
 
 
@@ -145,17 +129,15 @@ def _sampled(relations: Relations) -> bool:
     return relations.has("stack_samples") and relations.has("user_stacks")
 
 
-def _of_weights(relations: Relations, weights: str, whole: object) -> Path | None:
+def _of_weights(relations: Relations, weights: str, whole: int | None) -> Path | None:
     """`weights`: SQL that gives stacks and what each has of the whole."""
-    if not isinstance(whole, int) or whole <= 0:
+    if not whole:
         return None
     stacks: dict[int, list[CodeFrame]] = defaultdict(list)
     weight: dict[int, int] = {}
-    for row in relations.read(_Row, _FRAMES.format(weights=weights, most=_STACKS)):
-        weight[row.user_stack_id] = row.weight
-        stacks[row.user_stack_id].append(
-            CodeFrame(row.name, row.function, row.module, row.file, row.line)
-        )
+    for stack, its_weight, *frame in relations.rows(_FRAMES.format(weights=weights, most=_STACKS)):
+        weight[stack] = its_weight
+        stacks[stack].append(CodeFrame(*frame))
     return _down(list(stacks.values()), list(weight.values()), whole)
 
 
@@ -268,6 +250,6 @@ def _of_script(frames: tuple[CodeFrame, ...]) -> tuple[CodeFrame, ...]:
 def _missing_script(relations: Relations, frames: tuple[CodeFrame, ...]) -> tuple[Link, ...]:
     """How to see a script's functions, where a path is an interpreter's and none of them has a name."""
     found = next(filter(None, (interpreter(frame.module) for frame in frames)), None)
-    if found is None or relations.rows(NAMED_BY_A_MAP)[0][0]:
+    if found is None or relations.value(bool, NAMED_BY_A_MAP):
         return ()
     return (link(found.without_names, None, "", _REPORT),)

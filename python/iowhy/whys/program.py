@@ -55,18 +55,16 @@ requests that read files, and if that is next to nothing it is not offered. One 
 work out likewise (by_less).
 """
 
-import tomllib
 from collections.abc import Iterable
 from functools import cache
-from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, toml
 from msgspec.structs import replace
 
 from iowhy.package_files import files_by_name
 from iowhy.units import percent
 from iowhy.whys import classes
-from iowhy.whys.applies import applies
+from iowhy.whys.applies import Conditions, applies
 from iowhy.whys.facts import Facts, filesystems
 from iowhy.whys.facts.programs import executables, matched
 from iowhy.whys.facts.read_files import share_of_reads
@@ -80,7 +78,7 @@ HEAVIEST = 3
 ALL = 0.9
 
 
-class Rule(Struct, frozen=True):
+class Rule(Struct, frozen=True, forbid_unknown_fields=True):
     """By what a program is known: all that is named must be there."""
 
     executable: str | None = None
@@ -88,7 +86,7 @@ class Rule(Struct, frozen=True):
     files: tuple[str, ...] = ()
 
 
-class Setting(Struct, frozen=True):
+class Setting(Conditions, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A setting, for which causes it helps, what it risks, and where that is documented."""
 
     causes: tuple[str, ...]
@@ -104,17 +102,6 @@ class Setting(Struct, frozen=True):
     reads: tuple[str, ...] = ()
     computes: bool = False
     filesystems: tuple[str, ...] = ()
-    words: tuple[str, ...] = ()
-    unless: tuple[str, ...] = ()
-    worked: tuple[str, ...] = ()
-    files_read: int | None = None
-    files_written_at_most: int | None = None
-    bytes_at_most: int | None = None
-    without_files: tuple[str, ...] = ()
-    without_calls: tuple[str, ...] = ()
-    single_threaded: bool = False
-    shrinks: bool = False
-    again: bool = False
     orders: bool = False
     less: bool = False
 
@@ -124,7 +111,7 @@ class Setting(Struct, frozen=True):
         return bool(self.syncs or self.spares or self.syncs_by)
 
 
-class Program(Struct, frozen=True):
+class Program(Struct, frozen=True, forbid_unknown_fields=True):
     """A program, by what it is known, and what it can be set to."""
 
     name: str
@@ -153,7 +140,7 @@ class Program(Struct, frozen=True):
 def programs() -> tuple[Program, ...]:
     """All of them, by the names of their files."""
     files = files_by_name("iowhy.whys", ".toml", "programs").values()
-    return tuple(_read(tomllib.loads(file.read_text("utf-8"))) for file in files)
+    return tuple(toml.decode(file.read_text("utf-8"), type=Program) for file in files)
 
 
 def at_work(facts: Facts) -> tuple[Program, ...]:
@@ -301,17 +288,3 @@ def _library(name: str) -> str:
 
 def _client(name: str) -> str:
     return name if "/" in name else _library(name)
-
-
-def _read(table: dict[str, Any]) -> Program:
-    """A program of its table. Raises TypeError for a key that there is not: the files are this package's own."""
-    known, advice = table.pop("known_by"), table.pop("remedies")
-    return Program(
-        known_by=tuple(Rule(**_tuples(one)) for one in known),
-        remedies=tuple(Setting(**_tuples(one)) for one in advice),
-        **_tuples(table),
-    )
-
-
-def _tuples(table: dict[str, Any]) -> dict[str, Any]:
-    return {key: tuple(v) if isinstance(v, list) else v for key, v in table.items()}

@@ -48,39 +48,25 @@ def _program(one: Program) -> str:
 
 def _applies(remedy: Setting) -> str:
     """To which invocations it applies, where not to all."""
-    said = []
-    if remedy.files_read is not None:
-        said.append(f"{remedy.files_read} files or more are read")
-    if remedy.files_written_at_most is not None:
-        said.append(f"at most {remedy.files_written_at_most} are written")
-    if remedy.bytes_at_most is not None:
-        said.append(f"a call moves {remedy.bytes_at_most} bytes or fewer")
-    if remedy.files:
-        said.append(f"there is a file {_listed(remedy.files, ' and ')}")
-    if remedy.without_files:
-        said.append(f"there is none {_listed(remedy.without_files, ' or ')}")
-    if remedy.filesystems:
-        said.append(f"it waits for {' or '.join(remedy.filesystems)}")
-    if remedy.syncing_threads is not None:
-        said.append(f"{remedy.syncing_threads} threads or more sync them")
-    if remedy.worked:
-        said.append(f"{_listed(remedy.worked, ' or ')} did a part of the work")
-    if remedy.without_calls:
-        said.append(f"there is no call of {_listed(remedy.without_calls, ' or ')}")
-    if remedy.single_threaded:
-        said.append("no process has a second thread")
-    if remedy.shrinks:
-        said.append(
-            "these read more than they write" if remedy.worked else "it reads more than it writes"
-        )
-    if remedy.orders:
-        said.append("the way to the data takes the time")
-    if remedy.computes:
-        said.append("more of the CPU time is the program's than the kernel's")
-    if remedy.words:
-        said.append(f"it was typed with {_listed(remedy.words, ' or ')}")
-    if remedy.unless:
-        said.append(f"it was typed without {_listed(remedy.unless, ' and ')}")
+    less = "these read more than they write" if remedy.worked else "it reads more than it writes"
+    told = (
+        (remedy.files_read, f"{remedy.files_read} files or more are read"),
+        (remedy.files_written_at_most, f"at most {remedy.files_written_at_most} are written"),
+        (remedy.bytes_at_most, f"a call moves {remedy.bytes_at_most} bytes or fewer"),
+        (remedy.files, f"there is a file {_listed(remedy.files, ' and ')}"),
+        (remedy.without_files, f"there is none {_listed(remedy.without_files, ' or ')}"),
+        (remedy.filesystems, f"it waits for {' or '.join(remedy.filesystems)}"),
+        (remedy.syncing_threads, f"{remedy.syncing_threads} threads or more sync them"),
+        (remedy.worked, f"{_listed(remedy.worked, ' or ')} did a part of the work"),
+        (remedy.without_calls, f"there is no call of {_listed(remedy.without_calls, ' or ')}"),
+        (remedy.single_threaded, "no process has a second thread"),
+        (remedy.shrinks, less),
+        (remedy.orders, "the way to the data takes the time"),
+        (remedy.computes, "more of the CPU time is the program's than the kernel's"),
+        (remedy.words, f"it was typed with {_listed(remedy.words, ' or ')}"),
+        (remedy.unless, f"it was typed without {_listed(remedy.unless, ' and ')}"),
+    )
+    said = [words for holds, words in told if holds]
     return f" (where {', and '.join(said)})" if said else ""
 
 

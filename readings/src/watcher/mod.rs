@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use crate::aside::Aside;
 use crate::error::Result;
 
+use crate::titles::Titles;
 use crate::{host, threads, Reading, Roots};
 
 use files::One;
@@ -23,6 +24,7 @@ use thread::{StartClock, Thread};
 pub struct ProcWatcher {
     roots: Roots,
     aside: Aside<One, One>,
+    titles: Titles,
     processes: BTreeMap<i64, BTreeMap<i64, Thread>>,
     /// A process that is not watched, whose children are: a recorder that is their subreaper
     /// (prctl(PR_SET_CHILD_SUBREAPER)) is handed those whose own parent has ended.
@@ -48,6 +50,7 @@ impl ProcWatcher {
         ProcWatcher {
             roots: roots.clone(),
             aside: Aside::new(files::read),
+            titles: Titles::new(roots),
             processes: pids.into_iter().map(|pid| (pid, BTreeMap::new())).collect(),
             reaper,
             start_ns: now_ns,
@@ -75,7 +78,7 @@ impl ProcWatcher {
                 } else {
                     self.aside.forget(tgid);
                     for (_, thread) in self.processes.remove(&tgid).unwrap_or_default() {
-                        thread.end(tgid, now_ns, out);
+                        thread.end(tgid, now_ns, &mut self.titles, out);
                     }
                 }
             }
@@ -87,6 +90,8 @@ impl ProcWatcher {
             }
         }
         self.wait_for_held(now_ns);
+        let alive = self.tgids();
+        self.titles.look(now_ns, alive);
         for (tgid, all) in &mut self.processes {
             for thread in all.values_mut() {
                 if now_ns - thread.interval_start_ns() >= self.report_every_ns {
@@ -117,9 +122,11 @@ impl ProcWatcher {
     /// Reports what is left; every thread gets its row.
     pub fn finish(mut self, now_ns: i64, out: &mut impl FnMut(Reading)) -> Result<()> {
         self.sample(now_ns, out)?;
+        let alive = self.tgids();
+        self.titles.last(alive);
         for (tgid, all) in std::mem::take(&mut self.processes) {
             for thread in all.into_values() {
-                thread.leave(tgid, out);
+                thread.leave(tgid, &mut self.titles, out);
             }
         }
         Ok(())
@@ -146,7 +153,7 @@ impl ProcWatcher {
             .collect();
         for tid in gone {
             if let Some(thread) = known.remove(&tid) {
-                thread.end(tgid, now_ns, out);
+                thread.end(tgid, now_ns, &mut self.titles, out);
             }
         }
         for &tid in tids {
@@ -178,7 +185,7 @@ impl ProcWatcher {
             // Ended, or its number is already another thread's: the next poll finds that one.
             if !said.is_some_and(|said| thread.poll(said, now_ns)) {
                 if let Some(thread) = known.remove(&one.tid) {
-                    thread.end(one.tgid, now_ns, out);
+                    thread.end(one.tgid, now_ns, &mut self.titles, out);
                 }
             }
         } else if let Some(said) = said {

@@ -5,6 +5,7 @@ use iowhy_store::{rows, Name};
 use super::account::{Account, Times};
 use super::files::Files;
 use crate::threads::{Schedstat, ThreadStat};
+use crate::titles::Titles;
 use crate::Reading;
 
 /// What turns /proc's start times into CLOCK_MONOTONIC.
@@ -123,26 +124,28 @@ impl Thread {
             blocked_ns: Some(parts.blocked_ns),
             sleeping_ns: Some(parts.sleeping_ns),
             // /proc tells none of these.
-            cpu_recorder_ns: None,
-            cpu_calls_ns: None,
-            cpu_reclaim_ns: None,
-            waits_ns: None,
-            waited_ns: None,
-            waited_runnable_ns: None,
-            waited_blocked_ns: None,
+            ..rows::ThreadTime::default()
         }));
         self.interval_start_ns = self.last_ns;
     }
 
     /// It was there at the last poll and now is not.
-    pub fn end(mut self, tgid: i64, now_ns: i64, out: &mut impl FnMut(Reading)) {
+    pub fn end(
+        mut self,
+        tgid: i64,
+        now_ns: i64,
+        titles: &mut Titles,
+        out: &mut impl FnMut(Reading),
+    ) {
         self.ended_ns.get_or_insert(now_ns);
-        self.leave(tgid, out);
+        self.leave(tgid, titles, out);
     }
 
     /// The last of it.
-    pub fn leave(mut self, tgid: i64, out: &mut impl FnMut(Reading)) {
+    pub fn leave(mut self, tgid: i64, titles: &mut Titles, out: &mut impl FnMut(Reading)) {
         self.report(tgid, out);
+        let is_first = self.stat.tid == tgid;
+        let title = if is_first { titles.take(tgid) } else { None };
         let is_zombie = self.stat.state == b'Z';
         out(Reading::Thread(rows::Threads {
             tid: self.stat.tid,
@@ -152,6 +155,7 @@ impl Thread {
             start_ns: self.start_ns,
             end_ns: self.ended_ns,
             exit_code: self.stat.exit_code.filter(|_| is_zombie),
+            title: title.map(Name::Owned),
             ..rows::Threads::default()
         }));
     }

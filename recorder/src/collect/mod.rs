@@ -231,10 +231,12 @@ impl Collector {
             None => Ok(()),
             Some(comm) => {
                 let container = self.containers.of_process(tgid, &mut self.recording)?;
+                let title = self.threads.titles.now(tgid.into());
                 self.recording.push(rows::Neighbours {
                     tgid: tgid.into(),
                     comm: Cow::Owned(comm),
                     container,
+                    title: title.map(Cow::Owned),
                 })
             }
         }
@@ -322,6 +324,7 @@ impl Collector {
             self.threads.clock(&sample.clock, false, recording)?;
         }
         self.threads.end_missing(&mut self.containers, recording)?;
+        self.threads.look_for_titles(now_ns);
         for (key, total) in drained.totals.into_iter().chain(self.totals.take()) {
             recording.push(call::total(key, &total, interval))?;
         }

@@ -6,6 +6,8 @@ use std::collections::{HashMap, HashSet};
 use std::os::unix::fs::MetadataExt;
 
 use iowhy_readings::reach::Reach;
+use iowhy_readings::titles::Titles;
+use iowhy_readings::Roots;
 use iowhy_store::Result;
 use iowhy_store::{rows, Recording};
 
@@ -109,6 +111,7 @@ pub struct Threads {
     pub kept: thread::Kept,
     /// What threads wait for that waited in calls when they came into scope.
     held: HashMap<u32, Hang>,
+    pub titles: Titles,
     /// The recorder's mount namespace; None: not known.
     mounts: Option<u64>,
     /// A thread was met in another mount namespace: a path may be of a file that is not seen from here.
@@ -131,6 +134,7 @@ impl Threads {
                 costs: None,
             },
             held: HashMap::new(),
+            titles: Titles::new(&Roots::default()),
             mounts: std::fs::metadata("/proc/self/ns/mnt")
                 .ok()
                 .map(|of| of.ino()),
@@ -333,8 +337,16 @@ impl Threads {
         Ok(())
     }
 
+    /// Reads titles of processes that ran in the interval: none else can have written one.
+    pub fn look_for_titles(&mut self, now_ns: u64) {
+        let alive = |tgid: &i64| self.alive.get(&(*tgid as u32)).is_some_and(|t| !t.exiting);
+        let ran = self.ran.processes.iter().copied().filter(alive);
+        self.titles.look(now_ns as i64, ran);
+    }
+
     /// The recording ends: threads that live on get their rows, too.
     pub fn finish(&mut self, containers: &mut Seen, recording: &mut Recording) -> Result<()> {
+        self.titles.last(self.processes());
         let alive: Vec<u32> = self.alive.keys().copied().collect();
         for tid in alive {
             self.end(tid, None, containers, recording)?;
@@ -363,6 +375,8 @@ impl Threads {
             0 => None,
             _ => containers.of_number(group, thread.tgid, recording)?,
         };
+        let is_first = tid == thread.tgid;
+        let title = is_first.then(|| self.titles.take(tid.into())).flatten();
         recording.push(rows::Threads {
             tid: tid.into(),
             tgid: thread.tgid.into(),
@@ -375,6 +389,7 @@ impl Threads {
             // As the bits are, whatever number they make.
             allowed_mask: (thread.allowed.0 > 0).then_some(thread.allowed.1 as i64),
             container,
+            title: title.map(Cow::Owned),
         })
     }
 

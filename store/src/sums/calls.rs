@@ -1,7 +1,7 @@
 //! System calls by thread, name and file.
 
 use super::groups::{add, Summed};
-use crate::rows::{CallSums as SumRow, Name, Syscalls};
+use crate::rows::{CallSums, Name, Syscalls};
 
 /// Up to here a call that moves data counts as tiny (the relation call_totals).
 const TINY_BYTES: i64 = 1024;
@@ -18,30 +18,10 @@ pub struct Key {
     name: Name,
 }
 
-#[derive(Debug, Default)]
-pub struct Sum {
-    calls: i64,
-    errors: i64,
-    unfinished: i64,
-    total_ns: i64,
-    max_ns: Option<i64>,
-    cpu_ns: Option<i64>,
-    cpu_of_ns: Option<i64>,
-    runnable_ns: Option<i64>,
-    blocked_ns: Option<i64>,
-    sleeping_ns: Option<i64>,
-    asked_bytes: Option<i64>,
-    done_bytes: Option<i64>,
-    moving: i64,
-    synced_bytes: Option<i64>,
-    syncing: i64,
-}
-
-impl Summed for Sum {
+impl Summed for CallSums {
     type Key = Key;
     /// Whether it is a durable write (the relation durable_writes).
     type Of<'a> = (&'a Syscalls, bool);
-    type Row = SumRow;
 
     #[inline]
     fn key((row, durable): (&Syscalls, bool)) -> Key {
@@ -60,7 +40,7 @@ impl Summed for Sum {
     fn add(&mut self, (row, _): (&Syscalls, bool)) {
         self.calls += 1;
         self.total_ns = self.total_ns.saturating_add(row.dur_ns);
-        self.max_ns = self.max_ns.max(Some(row.dur_ns));
+        self.max_ns = self.max_ns.max(row.dur_ns);
         add(&mut self.cpu_ns, row.cpu_ns);
         add(&mut self.cpu_of_ns, row.cpu_ns.map(|_| row.dur_ns));
         add(&mut self.runnable_ns, row.runnable_ns);
@@ -81,8 +61,8 @@ impl Summed for Sum {
         }
     }
 
-    fn row(self, key: Key) -> SumRow {
-        SumRow {
+    fn with_key(self, key: Key) -> CallSums {
+        CallSums {
             tgid: key.tgid,
             tid: key.tid,
             name: key.name,
@@ -90,21 +70,7 @@ impl Summed for Sum {
             ino: key.ino,
             tiny: key.tiny,
             durable: Some(key.durable),
-            calls: self.calls,
-            errors: self.errors,
-            unfinished: self.unfinished,
-            total_ns: self.total_ns,
-            max_ns: self.max_ns.unwrap_or(0),
-            cpu_ns: self.cpu_ns,
-            cpu_of_ns: self.cpu_of_ns,
-            runnable_ns: self.runnable_ns,
-            blocked_ns: self.blocked_ns,
-            sleeping_ns: self.sleeping_ns,
-            asked_bytes: self.asked_bytes,
-            done_bytes: self.done_bytes,
-            moving: self.moving,
-            synced_bytes: self.synced_bytes,
-            syncing: self.syncing,
+            ..self
         }
     }
 }

@@ -77,17 +77,15 @@ impl<K: Clone + Eq + Hash, V: Default> Groups<K, V> {
     }
 }
 
-/// What is summed up of the rows of one key.
+/// The row of a table of sums: of the rows of one key, of which it says which one that is when it ends.
 pub trait Summed: Default {
     type Key: Clone + Eq + Hash;
     /// The row that is added, and what else is known of it.
     type Of<'a>: Copy;
-    /// Of the table of sums.
-    type Row;
 
     fn key(of: Self::Of<'_>) -> Self::Key;
     fn add(&mut self, of: Self::Of<'_>);
-    fn row(self, key: Self::Key) -> Self::Row;
+    fn with_key(self, key: Self::Key) -> Self;
 }
 
 impl<S: Summed> Groups<S::Key, S> {
@@ -100,9 +98,9 @@ impl<S: Summed> Groups<S::Key, S> {
     }
 
     /// One of each group; none where there were too many.
-    pub fn rows(self) -> Vec<S::Row> {
+    pub fn rows(self) -> Vec<S> {
         let groups = self.into_groups().into_iter();
-        groups.map(|(key, sum)| sum.row(key)).collect()
+        groups.map(|(key, sum)| sum.with_key(key)).collect()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::groups::{add, Groups};
-use crate::rows::{BlockRequests, JumpSums as SumRow};
+use crate::rows::{BlockRequests, JumpSums};
 
 /// Requests of one device and direction that wait for those that were queued before them and are done later (1 MiB).
 const WAITING: usize = 32_768;
@@ -16,16 +16,6 @@ struct Key {
     owner_dev: Option<i64>,
     dev: i64,
     reads: bool,
-}
-
-#[derive(Debug, Default)]
-struct Sum {
-    requests: i64,
-    bytes: i64,
-    time_ns: Option<i64>,
-    direct_bytes: i64,
-    jumps: i64,
-    steps: i64,
 }
 
 /// One request, by when it was queued and where it begins: `NOWHERE` where that is not told, which is behind all places.
@@ -50,7 +40,7 @@ struct Sequence {
 /// nothing to be told.
 #[derive(Debug, Default)]
 pub struct Jumps {
-    groups: Groups<Key, Sum>,
+    groups: Groups<Key, JumpSums>,
     sequences: BTreeMap<(i64, bool), Sequence>,
     given_up: bool,
 }
@@ -74,14 +64,14 @@ impl Jumps {
         };
     }
 
-    pub fn rows(mut self) -> Vec<SumRow> {
+    pub fn rows(mut self) -> Vec<JumpSums> {
         for sequence in self.sequences.values_mut() {
             while let Some((group, jumps)) = sequence.take() {
                 self.groups.at(group).count(jumps);
             }
         }
         let groups = self.groups.into_groups().into_iter();
-        groups.map(|(key, sum)| sum.row(key)).collect()
+        groups.map(|(key, sum)| sum.with_key(key)).collect()
     }
 
     /// None: it cannot be told.
@@ -138,7 +128,7 @@ impl Sequence {
     }
 }
 
-impl Sum {
+impl JumpSums {
     fn add(&mut self, row: &BlockRequests) {
         self.requests += 1;
         self.bytes = self.bytes.saturating_add(row.bytes);
@@ -154,18 +144,13 @@ impl Sum {
         self.jumps += i64::from(jumps == Some(true));
     }
 
-    fn row(self, key: Key) -> SumRow {
-        SumRow {
+    fn with_key(self, key: Key) -> JumpSums {
+        JumpSums {
             dev: key.dev,
             op: if key.reads { "read" } else { "write" }.into(),
             owner_dev: key.owner_dev,
             owner_ino: key.owner_ino,
-            requests: self.requests,
-            bytes: self.bytes,
-            time_ns: self.time_ns,
-            direct_bytes: self.direct_bytes,
-            jumps: self.jumps,
-            steps: self.steps,
+            ..self
         }
     }
 }

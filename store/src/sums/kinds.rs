@@ -5,12 +5,13 @@ use iowhy_tables::calls::{self, Kind};
 use crate::rows::Name;
 
 /// What a call is to syncs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Call {
     Syncs,
     Writes,
     /// Copies from file to file.
     Copies,
+    #[default]
     Other,
 }
 
@@ -22,26 +23,18 @@ pub struct Wait {
 }
 
 /// What is known of names that were met; they are few, and come again in runs.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Known<T> {
-    of: fn(&str) -> T,
     met: Vec<(Name, T)>,
 }
 
-impl<T: Copy> Known<T> {
-    pub fn new(of: fn(&str) -> T) -> Known<T> {
-        Known {
-            of,
-            met: Vec::new(),
-        }
-    }
-
+impl<T: Copy + for<'a> From<&'a str>> Known<T> {
     #[inline]
     pub fn get(&mut self, name: &Name) -> T {
         let found = self.met.iter().position(|(met, _)| same(met, name));
         let place = found.unwrap_or_else(|| {
             self.met.truncate(MOST_MET - 1);
-            self.met.push((name.clone(), (self.of)(name)));
+            self.met.push((name.clone(), T::from(name)));
             self.met.len() - 1
         });
         let value = self.met[place].1;
@@ -60,17 +53,21 @@ fn same(a: &str, b: &str) -> bool {
     a.len() == b.len() && (a.as_ptr() == b.as_ptr() || a == b)
 }
 
-pub fn call(name: &str) -> Call {
-    match calls::by_name(name.as_bytes()).and_then(|call| call.kind) {
-        Some(Kind::Sync) => Call::Syncs,
-        Some(Kind::Write) => Call::Writes,
-        Some(Kind::Copy) => Call::Copies,
-        _ => Call::Other,
+impl From<&str> for Call {
+    fn from(name: &str) -> Call {
+        match calls::by_name(name.as_bytes()).and_then(|call| call.kind) {
+            Some(Kind::Sync) => Call::Syncs,
+            Some(Kind::Write) => Call::Writes,
+            Some(Kind::Copy) => Call::Copies,
+            _ => Call::Other,
+        }
     }
 }
 
-pub fn wait(reason: &str) -> Wait {
-    Wait {
-        flushes: matches!(reason, "device_flush" | "journal_commit" | "log_force"),
+impl From<&str> for Wait {
+    fn from(reason: &str) -> Wait {
+        Wait {
+            flushes: matches!(reason, "device_flush" | "journal_commit" | "log_force"),
+        }
     }
 }

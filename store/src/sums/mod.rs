@@ -32,15 +32,15 @@ use values::ValueSums;
 type SumsOf<S> = Groups<<S as Summed>::Key, S>;
 
 /// What was summed of each table.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Sums {
     call_kinds: Known<kinds::Call>,
     wait_kinds: Known<kinds::Wait>,
-    calls: SumsOf<calls::Sum>,
+    calls: SumsOf<rows::CallSums>,
     syncs: Syncs,
-    waits: SumsOf<waits::Sum>,
+    waits: SumsOf<rows::WaitSums>,
     intervals: Intervals,
-    requests: SumsOf<requests::Sum>,
+    requests: SumsOf<rows::RequestSums>,
     flights: FlightSums,
     flushes: Flushes,
     jumps: Jumps,
@@ -64,25 +64,6 @@ pub struct SumRows {
     others: Vec<rows::OtherSums>,
     sizes: Vec<rows::SizeSums>,
     service: Vec<rows::ServiceSums>,
-}
-
-impl Default for Sums {
-    fn default() -> Sums {
-        Sums {
-            call_kinds: Known::new(kinds::call),
-            wait_kinds: Known::new(kinds::wait),
-            calls: Groups::default(),
-            syncs: Syncs::default(),
-            waits: Groups::default(),
-            intervals: Intervals::default(),
-            requests: Groups::default(),
-            flights: FlightSums::default(),
-            flushes: Flushes::default(),
-            jumps: Jumps::default(),
-            run: RunSums::default(),
-            values: ValueSums::default(),
-        }
-    }
 }
 
 impl Sums {

@@ -1,7 +1,7 @@
 //! Block requests by device, kind and owner.
 
 use super::groups::{add, Summed};
-use crate::rows::{BlockRequests, Name, RequestSums as SumRow};
+use crate::rows::{BlockRequests, Name, RequestSums};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
@@ -14,19 +14,9 @@ pub struct Key {
     owner_kind: Name,
 }
 
-#[derive(Debug, Default)]
-pub struct Sum {
-    requests: i64,
-    bytes: i64,
-    time_ns: Option<i64>,
-    unseen: i64,
-    failed: i64,
-}
-
-impl Summed for Sum {
+impl Summed for RequestSums {
     type Key = Key;
     type Of<'a> = &'a BlockRequests;
-    type Row = SumRow;
 
     fn key(row: &BlockRequests) -> Key {
         Key {
@@ -51,8 +41,8 @@ impl Summed for Sum {
         self.failed += i64::from(row.error.is_some_and(|error| error != 0));
     }
 
-    fn row(self, key: Key) -> SumRow {
-        SumRow {
+    fn with_key(self, key: Key) -> RequestSums {
+        RequestSums {
             dev: key.dev,
             op: key.op,
             in_scope: key.in_scope,
@@ -60,11 +50,7 @@ impl Summed for Sum {
             owner_dev: key.owner_dev,
             owner_ino: key.owner_ino,
             empty: key.empty,
-            requests: self.requests,
-            bytes: self.bytes,
-            time_ns: self.time_ns,
-            unseen: self.unseen,
-            failed: self.failed,
+            ..self
         }
     }
 }

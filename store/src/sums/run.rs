@@ -22,7 +22,7 @@ struct Kind {
     unowned: bool,
     op: Name,
     /// As they came: one that is looked for is among the last.
-    seconds: Vec<(Option<i64>, Second)>,
+    seconds: Vec<(Option<i64>, SecondSums)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -31,25 +31,6 @@ struct Other {
     tgid: Option<i64>,
     owner_dev: Option<i64>,
     owner_ino: Option<i64>,
-}
-
-#[derive(Debug, Default)]
-struct OtherSum {
-    all_time_ns: Option<i64>,
-    requests: i64,
-    time_ns: Option<i64>,
-}
-
-#[derive(Debug, Default)]
-struct Second {
-    requests: i64,
-    bytes: i64,
-    seen: i64,
-    time_ns: Option<i64>,
-    served: i64,
-    service_ns: Option<i64>,
-    failed: i64,
-    requeues: Option<i64>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +51,7 @@ struct Waiting {
 pub struct RunSums {
     kinds: Vec<Kind>,
     seconds: usize,
-    others: Groups<Other, OtherSum>,
+    others: Groups<Other, OtherSums>,
     waiting: VecDeque<Waiting>,
     /// The latest moments of those that are summed up.
     queued_ns: Option<i64>,
@@ -116,7 +97,7 @@ impl RunSums {
         let seconds = self.kinds.into_iter().flat_map(Kind::rows).collect();
         let others = self.others.into_groups().into_iter();
         let others = match others_end {
-            true => others.map(|(key, sum)| sum.row(key)).collect(),
+            true => others.map(|(key, sum)| sum.with_key(key)).collect(),
             false => Vec::new(),
         };
         (pays(seconds, requests), pays(others, others_requests))
@@ -196,7 +177,7 @@ impl RunSums {
         let place = match kind.seconds.iter().rposition(|(other, _)| *other == second) {
             Some(place) => place,
             None => {
-                kind.seconds.push((second, Second::default()));
+                kind.seconds.push((second, SecondSums::default()));
                 self.seconds += 1;
                 kind.seconds.len() - 1
             }
@@ -220,11 +201,11 @@ impl RunSums {
 impl Kind {
     fn rows(mut self) -> impl Iterator<Item = SecondSums> {
         let seconds = std::mem::take(&mut self.seconds).into_iter();
-        seconds.map(move |(second, sum)| sum.row(&self, second))
+        seconds.map(move |(second, sum)| sum.of(&self, second))
     }
 }
 
-impl Second {
+impl SecondSums {
     fn add(&mut self, one: &Waiting) {
         self.requests += 1;
         self.bytes = self.bytes.saturating_add(one.bytes);
@@ -241,35 +222,26 @@ impl Second {
         add(&mut self.requeues, one.requeues);
     }
 
-    fn row(self, kind: &Kind, second: Option<i64>) -> SecondSums {
+    fn of(self, kind: &Kind, second: Option<i64>) -> SecondSums {
         SecondSums {
             dev: kind.dev,
             op: kind.op.clone(),
             in_scope: kind.in_scope,
             unowned: kind.unowned,
             second,
-            requests: self.requests,
-            bytes: self.bytes,
-            seen: self.seen,
-            time_ns: self.time_ns,
-            served: self.served,
-            service_ns: self.service_ns,
-            failed: self.failed,
-            requeues: self.requeues,
+            ..self
         }
     }
 }
 
-impl OtherSum {
-    fn row(self, key: Other) -> OtherSums {
+impl OtherSums {
+    fn with_key(self, key: Other) -> OtherSums {
         OtherSums {
             dev: key.dev,
             tgid: key.tgid,
             owner_dev: key.owner_dev,
             owner_ino: key.owner_ino,
-            all_time_ns: self.all_time_ns,
-            requests: self.requests,
-            time_ns: self.time_ns,
+            ..self
         }
     }
 }

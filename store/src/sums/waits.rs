@@ -1,7 +1,7 @@
 //! Uninterruptible waits by thread, reason, call and filesystem.
 
 use super::groups::Summed;
-use crate::rows::{Name, WaitSums as SumRow, Waits};
+use crate::rows::{Name, WaitSums, Waits};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
@@ -13,17 +13,9 @@ pub struct Key {
     syscall: Option<Name>,
 }
 
-#[derive(Debug, Default)]
-pub struct Sum {
-    count: i64,
-    total_ns: i64,
-    max_ns: i64,
-}
-
-impl Summed for Sum {
+impl Summed for WaitSums {
     type Key = Key;
     type Of<'a> = &'a Waits;
-    type Row = SumRow;
 
     fn key(row: &Waits) -> Key {
         Key {
@@ -42,17 +34,15 @@ impl Summed for Sum {
         self.max_ns = self.max_ns.max(row.dur_ns);
     }
 
-    fn row(self, key: Key) -> SumRow {
-        SumRow {
+    fn with_key(self, key: Key) -> WaitSums {
+        WaitSums {
             tgid: key.tgid,
             tid: key.tid,
             reason: key.reason,
             syscall: key.syscall,
             io: key.io,
             dev: key.dev,
-            count: self.count,
-            total_ns: self.total_ns,
-            max_ns: self.max_ns,
+            ..self
         }
     }
 }

@@ -130,6 +130,35 @@ def test_a_device_that_answers_nobody(judged: Judge) -> None:
     assert tells(found.summary, "sda", "on /)") and tells(chain(found), "5 requests")
 
 
+def keeps_some(in_flight: int, depth: int) -> Story:
+    """Reads are fast, and in the end one after the other gets no answer, while others go on in one of the two."""
+    story = (
+        Story(4.0)
+        .caller("pread64", 1, blocked=1500 * MS)
+        .requests(1000, service=MS // 4, depth=depth)
+    )
+    rows = story.tables["block_requests"]
+    if depth > 1:
+        rows[:] = [row for row in rows if row["queue_ns"] < START + 2400 * MS]
+    for row in rows[-depth:] if depth > 1 else [dict(rows[624])]:
+        if depth == 1:
+            rows.append(row)
+        row["complete_ns"] = None
+    for row in disk(seconds=4, reads=200, read_bytes=819_200, wait_ns=1e6, busy=1.0, depth=1):
+        story.add("disk_samples", **row | {"ts_ns": START + row["ts_ns"], "in_flight": in_flight})  # type: ignore[operator]
+    return story
+
+
+@pytest.mark.parametrize(
+    ("in_flight", "depth", "found"), [(1, 1, True), (0, 1, False), (8, 8, True), (7, 8, False)]
+)
+def test_requests_without_an_end_that_the_device_still_has(
+    judged: Judge, in_flight: int, depth: int, found: bool
+) -> None:
+    """If it has fewer in flight, their ends were not seen."""
+    assert judged(keeps_some(in_flight, depth)).finds("device-slow") is found
+
+
 def test_not_a_device_that_answers_others_nor_one_that_nobody_waits_for(judged: Judge) -> None:
     absent(judged(answers_nobody(reads=100)), "device-slow")
     absent(judged(answers_nobody(dev=OTHER)), "device-slow")

@@ -88,6 +88,16 @@ def test_not_when_readahead_gathers_them(judged: Judge) -> None:
     absent(judged(story), "small-requests")
 
 
+@pytest.mark.parametrize(("reason", "told"), [("page_read", False), ("direct_io", True)])
+def test_not_through_the_page_cache_for_requests_that_jump(
+    judged: Judge, reason: str, told: bool
+) -> None:
+    """Many small files, each in order: larger calls ask for no more of them. Past the cache, each call is a request."""
+    story = Story(2.0).caller("read", 1900, blocked=MS - 10_000, bytes_=4 * KIB, reason=reason)
+    verdict = judged(story.requests(1900, service=MS - 10_000, jump=True))
+    assert (finding(verdict, "small-requests") is not None) == told
+
+
 def test_a_job_of_small_reads_below_mpi_io(tmp_path: Path) -> None:
     """MPI-IO reads what lies between before it writes: 30,000 reads of 100 B, and four times as much is written."""
     posix: Row = {"read_count": 30_000, "small_reads": 29_000, "sized_reads": 30_000, "sequential_reads": 30_000, "read_bytes": 3e6, "last_read": 3e6,

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from iowhy.lab import shell
-from iowhy.lab.scenario import Figure, Plan, Scenario, Variant
+from iowhy.lab.scenario import COMPUTES, Figure, Plan, Scenario, Variant
 from iowhy.lab.stage import Stage
 
 _UNITS = 40
@@ -90,12 +90,7 @@ SCENARIOS = (
                 lambda s: _build(s, 1, statements=150, cold=False),
                 ("cpu-serial",),
             ),
-            Variant(
-                "j2",
-                "make -j2",
-                lambda s: _build(s, 2, statements=150, cold=False),
-                ("cpu-saturated", "cpu-serial", "not-io", "healthy"),
-            ),
+            Variant("j2", "make -j2", lambda s: _build(s, 2, statements=150, cold=False), COMPUTES),
         ),
         devices=("memory", "file", "hdd", "ssd"),
         figures=(_TIME,),
@@ -116,10 +111,7 @@ SCENARIOS = (
                 ("cache-cold", "device-slow", "device-saturated", "random-access", "queue-shallow"),
             ),
             Variant(
-                "memory",
-                "sources in memory",
-                lambda s: _many_small(s, elsewhere=True),
-                ("cpu-serial", "cpu-saturated", "not-io", "healthy"),
+                "memory", "sources in memory", lambda s: _many_small(s, elsewhere=True), COMPUTES
             ),
         ),
         devices=("hdd",),

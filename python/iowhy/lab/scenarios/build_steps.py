@@ -6,7 +6,7 @@
 import random
 
 from iowhy.lab import shell
-from iowhy.lab.scenario import Figure, Plan, Scenario, Variant
+from iowhy.lab.scenario import COMPUTES, Figure, Plan, Scenario, Variant
 from iowhy.lab.stage import Stage
 
 _UNITS = 160
@@ -42,27 +42,25 @@ def _steps(stage: Stage, jobs: int, *, objects: str = "same", sources: str = "di
 
 
 _DISK = ("cache-cold", "device-slow", "device-saturated", "random-access", "queue-shallow")
-_CPU = ("cpu-serial", "cpu-saturated", "not-io", "healthy")
 
 SCENARIO = Scenario(
     name="build-steps",
     title="a cold compile of many tiny files, changed one step at a time",
     case=2,
     variants=(
-        Variant("j1", "make -j1, all on one slow disk", lambda s: _steps(s, 1), (*_DISK, *_CPU)),
-        Variant("j2", "make -j2", lambda s: _steps(s, 2), (*_DISK, *_CPU)),
-        Variant("j4", "make -j4", lambda s: _steps(s, 4), (*_DISK, *_CPU)),
+        Variant(
+            "j1", "make -j1, all on one slow disk", lambda s: _steps(s, 1), (*_DISK, *COMPUTES)
+        ),
+        Variant("j2", "make -j2", lambda s: _steps(s, 2), (*_DISK, *COMPUTES)),
+        Variant("j4", "make -j4", lambda s: _steps(s, 4), (*_DISK, *COMPUTES)),
         Variant(
             "second-disk",
             "make -j4, objects on a second slow disk",
             lambda s: _steps(s, 4, objects="second"),
-            (*_DISK, *_CPU),
+            (*_DISK, *COMPUTES),
         ),
         Variant(
-            "memory",
-            "make -j4, all in memory",
-            lambda s: _steps(s, 4, sources="memory"),
-            _CPU,
+            "memory", "make -j4, all in memory", lambda s: _steps(s, 4, sources="memory"), COMPUTES
         ),
     ),
     devices=("hdd",),

@@ -37,7 +37,7 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("hdd", "ssd"),
-    chain=("another program dropped them", "by dd"),
+    chain=("cache-thrash.share",),
     remedy="from dropping pages",
     tools=("dd",),
 )

@@ -1,6 +1,6 @@
 """Control: one pass over a file that nobody has read yet."""
 
-from iowhy.lab.scenario import CPU, Plan, Scenario, Variant
+from iowhy.lab.scenario import COMPUTES, CPU, Plan, Scenario, Variant
 from iowhy.lab.scenarios._work import make_file, work
 from iowhy.lab.stage import Stage
 
@@ -22,12 +22,7 @@ SCENARIO = Scenario(
             ("cache-cold", "device-saturated"),
             {"file": CPU},
         ),
-        Variant(
-            "warm",
-            "all cached",
-            lambda s: _once(s, cold=False),
-            ("healthy", "not-io", "cpu-serial", "cpu-saturated"),
-        ),
+        Variant("warm", "all cached", lambda s: _once(s, cold=False), COMPUTES),
     ),
     remedy=r"in memory then",
     devices=("hdd", "ssd", "file"),

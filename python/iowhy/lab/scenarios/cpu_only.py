@@ -1,6 +1,6 @@
 """Control: a program that only computes."""
 
-from iowhy.lab.scenario import Plan, Scenario, Variant
+from iowhy.lab.scenario import COMPUTES, Plan, Scenario, Variant
 from iowhy.lab.scenarios._work import work
 from iowhy.lab.stage import Stage
 
@@ -12,11 +12,7 @@ def _spin(stage: Stage) -> Plan:
 SCENARIO = Scenario(
     name="cpu-only",
     title="one thread computes",
-    variants=(
-        Variant(
-            "spin", "no I/O at all", _spin, ("cpu-serial", "not-io", "healthy", "cpu-saturated")
-        ),
-    ),
+    variants=(Variant("spin", "no I/O at all", _spin, COMPUTES),),
     devices=("memory",),
     filesystems=("ext4",),
 )

@@ -1,6 +1,6 @@
 """Control: two programs that compute, bound to one processor while others idle."""
 
-from iowhy.lab.scenario import Plan, Scenario, Variant
+from iowhy.lab.scenario import COMPUTES, Plan, Scenario, Variant
 from iowhy.lab.scenarios._work import work
 from iowhy.lab.stage import Stage
 
@@ -18,12 +18,7 @@ SCENARIO = Scenario(
         Variant(
             "bound", "bound to one processor", lambda s: _spin(s, bound=True), ("cpu-delayed",)
         ),
-        Variant(
-            "free",
-            "on all of them",
-            lambda s: _spin(s, bound=False),
-            ("cpu-saturated", "cpu-serial", "not-io", "healthy"),
-        ),
+        Variant("free", "on all of them", lambda s: _spin(s, bound=False), COMPUTES),
     ),
     devices=("memory",),
     remedy="run on all CPUs",

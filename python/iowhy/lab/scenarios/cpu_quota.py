@@ -1,6 +1,6 @@
 """Control: a program that may use a third of a processor."""
 
-from iowhy.lab.scenario import Plan, Scenario, Variant
+from iowhy.lab.scenario import COMPUTES, Plan, Scenario, Variant
 from iowhy.lab.scenarios._work import work
 from iowhy.lab.stage import Stage
 
@@ -26,12 +26,7 @@ SCENARIO = Scenario(
         Variant(
             "quota", "30 % of a processor", lambda s: _spin(s, limited=True), ("cpu-throttled",)
         ),
-        Variant(
-            "free",
-            "no quota",
-            lambda s: _spin(s, limited=False),
-            ("cpu-serial", "not-io", "healthy", "cpu-saturated"),
-        ),
+        Variant("free", "no quota", lambda s: _spin(s, limited=False), COMPUTES),
     ),
     devices=("memory",),
     remedy="raise the CPU quota",

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from iowhy.lab.disks import MIB, set_knob
-from iowhy.lab.scenario import Plan, Scenario, Variant
+from iowhy.lab.scenario import COMPUTES, Plan, Scenario, Variant
 from iowhy.lab.scenarios._work import work
 from iowhy.lab.stage import Stage
 
@@ -38,12 +38,7 @@ SCENARIO = Scenario(
             lambda s: _writer(s, strict=True),
             ("dirty-throttled",),
         ),
-        Variant(
-            "free",
-            "the machine's usual limits",
-            lambda s: _writer(s, strict=False),
-            ("healthy", "not-io", "cpu-serial", "cpu-saturated"),
-        ),
+        Variant("free", "the machine's usual limits", lambda s: _writer(s, strict=False), COMPUTES),
     ),
     devices=("hdd",),
     remedy="raise the dirty limits",

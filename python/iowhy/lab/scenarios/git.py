@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from iowhy.lab import shell
-from iowhy.lab.scenario import FINE, Plan, Scenario, Variant
+from iowhy.lab.scenario import COMPUTES, FINE, Plan, Scenario, Variant
 from iowhy.lab.scenarios._trees import make_tree
 from iowhy.lab.stage import Stage
 
@@ -78,12 +78,7 @@ SCENARIOS = (
         title="git repack with one thread on a machine with more processors",
         variants=(
             Variant("one", "pack.threads=1", lambda s: _repack(s, 1), ("cpu-serial",)),
-            Variant(
-                "two",
-                "pack.threads=2",
-                lambda s: _repack(s, 2),
-                ("cpu-saturated", "cpu-serial", "not-io", "healthy"),
-            ),
+            Variant("two", "pack.threads=2", lambda s: _repack(s, 2), COMPUTES),
         ),
         devices=("memory",),
         share_is_gain=False,

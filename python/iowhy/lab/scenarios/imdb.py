@@ -133,18 +133,19 @@ SCENARIO = Scenario(
     remedy=r"allocate the file before writing",
     filesystems=("ext4", "xfs", "btrfs"),
     chain=(
-        "msync: ",
-        "on a CPU",
-        "KiB in the median",
-        "seek share",
-        "extents",
-        "sequentiality",
-        "threads allocated it",
+        "cost-of-calls",
+        "file-fragmented.median-bytes",
+        "file-fragmented.jump-share",
+        "file-fragmented.extents",
+        "file-fragmented.sequentiality",
+        "file-fragmented.writers",
     ),
     figures=(
         Figure("msync mean", "ms", 2198.76, 117.68, lambda p: p.get("msync_mean_ms")),
         Figure("rate", "MB/s", 10.0, 160.0, _megabytes_per_s),
-        Figure("sequentiality", "share", 0.079, 1.0, lambda p: said(p, "sequentiality")),
+        Figure(
+            "sequentiality", "share", 0.079, 1.0, lambda p: said(p, "file-fragmented.sequentiality")
+        ),
         Figure("seeks of the disk", "share of accesses", 0.999, 0.041, _seek_share),
         Figure("bytes per write", "KiB", 4.99, 256.0, _request_kib),
     ),

@@ -1,6 +1,6 @@
 """Control: threads that queue for the lock of one inode."""
 
-from iowhy.lab.scenario import Plan, Scenario, Variant
+from iowhy.lab.scenario import COMPUTES, Plan, Scenario, Variant
 from iowhy.lab.scenarios._work import work
 from iowhy.lab.stage import Stage
 
@@ -19,10 +19,7 @@ SCENARIO = Scenario(
     variants=(
         Variant("one-file", "all in one file", _convoy, ("lock-contended",)),
         Variant(
-            "own-files",
-            "a file for each thread",
-            lambda s: _convoy(s, "--own-files"),
-            ("cpu-saturated", "healthy", "not-io", "cpu-serial"),
+            "own-files", "a file for each thread", lambda s: _convoy(s, "--own-files"), COMPUTES
         ),
     ),
     devices=("memory", "file"),

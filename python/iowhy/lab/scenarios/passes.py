@@ -68,7 +68,7 @@ SCENARIO = Scenario(
     ),
     devices=("hdd", "ssd", "flush-slow", "file"),
     remedy=r"work in parts",
-    chain=("hit ratio pass by pass", "would have to fit"),
+    chain=("cache-thrash.passes", "cache-thrash.used"),
     figures=(
         Figure("size that would have to fit", "MiB", None, None, _would_fit),
         Figure("later passes", "s each", None, None, _later_passes),

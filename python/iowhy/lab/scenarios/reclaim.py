@@ -1,6 +1,6 @@
 """Control: a writer in so little memory that it must clean before it can go on."""
 
-from iowhy.lab.scenario import Plan, Scenario, Variant
+from iowhy.lab.scenario import COMPUTES, Plan, Scenario, Variant
 from iowhy.lab.scenarios._work import work
 from iowhy.lab.stage import Stage
 
@@ -35,12 +35,7 @@ SCENARIO = Scenario(
             lambda s: _writer(s, limited=True),
             ("memory-pressure", "dirty-throttled"),
         ),
-        Variant(
-            "free",
-            "no limit",
-            lambda s: _writer(s, limited=False),
-            ("healthy", "not-io", "cpu-serial", "cpu-saturated"),
-        ),
+        Variant("free", "no limit", lambda s: _writer(s, limited=False), COMPUTES),
     ),
     devices=("hdd",),
     remedy="raise the memory limit",

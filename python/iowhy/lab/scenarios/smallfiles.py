@@ -82,7 +82,7 @@ SCENARIO = Scenario(
     ),
     devices=("hdd", "flush-slow", "ssd", "file"),
     remedy=r"fewer, larger files",
-    chain=("waits for sync", "cache flushes", "inodes a pass"),
+    chain=("in-calls", "flushes", "sync-storm.inodes"),
     figures=(
         Figure("time", "s", None, None, lambda p: p.get("elapsed_s")),
         Figure("device flushes", "", None, None, lambda p: per_disk(p, "flushes")),

@@ -86,7 +86,7 @@ SCENARIOS = (
         ),
         devices=("zram", "memory"),
         filesystems=("ext4", "xfs"),
-        chain=("fdatasync looks like the cost", "in uninterruptible wait"),
+        chain=("syncs-look-long", "syncs-compute"),
         figures=(Figure("statements", "/s", 849, None, _rate),),
         # More processor would be the fix; batching only takes work away from it.
         share_is_gain=False,
@@ -115,7 +115,7 @@ SCENARIOS = (
         ),
         devices=("hdd", "flush-slow", "ssd", "file", "memory", "zram"),
         filesystems=("ext4", "xfs"),
-        chain=("fdatasync: ", "cache flushes"),
+        chain=("cost-of-calls", "flushes"),
         figures=(Figure("statements", "/s", None, None, _rate),),
         remedy=r"BEGIN",
         tools=("sqlite3",),

@@ -1,6 +1,6 @@
 """tar into xz: one processor compresses, the others have nothing to do."""
 
-from iowhy.lab.scenario import Plan, Scenario, Variant
+from iowhy.lab.scenario import COMPUTES, Plan, Scenario, Variant
 from iowhy.lab.scenarios._trees import make_tree
 from iowhy.lab.stage import Stage
 
@@ -21,12 +21,7 @@ SCENARIO = Scenario(
     title="tar and xz with one thread on a machine with more processors",
     variants=(
         Variant("one", "xz -T1", lambda s: _pack(s, 1), ("cpu-serial",)),
-        Variant(
-            "two",
-            "xz -T2",
-            lambda s: _pack(s, 2),
-            ("cpu-saturated", "cpu-serial", "not-io", "healthy"),
-        ),
+        Variant("two", "xz -T2", lambda s: _pack(s, 2), COMPUTES),
     ),
     devices=("memory",),
     share_is_gain=False,

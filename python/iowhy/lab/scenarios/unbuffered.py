@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from iowhy.lab import shell
-from iowhy.lab.scenario import Plan, Scenario, Variant
+from iowhy.lab.scenario import COMPUTES, Plan, Scenario, Variant
 from iowhy.lab.stage import Stage
 
 _JAVA = """
@@ -46,15 +46,13 @@ def _python(stage: Stage, buffering: int) -> Plan:
     return Plan((sys.executable, "-c", _PYTHON, str(_table(stage, 1.5)), str(buffering)))
 
 
-_BUFFERED = ("cpu-serial", "cpu-saturated", "not-io", "healthy")
-
 SCENARIOS = (
     Scenario(
         name="java-unbuffered",
         title="Java reads a file byte by byte",
         variants=(
             Variant("bytes", "FileInputStream", lambda s: _java(s, "bare"), ("small-requests",)),
-            Variant("buffered", "BufferedInputStream", lambda s: _java(s, "buffered"), _BUFFERED),
+            Variant("buffered", "BufferedInputStream", lambda s: _java(s, "buffered"), COMPUTES),
         ),
         devices=("memory",),
         remedy=r"Buffered|larger buffer",
@@ -65,7 +63,7 @@ SCENARIOS = (
         title="Python reads a table line by line from a file without a buffer",
         variants=(
             Variant("unbuffered", "buffering=0", lambda s: _python(s, 0), ("small-requests",)),
-            Variant("buffered", "64 KiB", lambda s: _python(s, 1 << 16), _BUFFERED),
+            Variant("buffered", "64 KiB", lambda s: _python(s, 1 << 16), COMPUTES),
         ),
         remedy=r"larger buffer",
         devices=("memory",),

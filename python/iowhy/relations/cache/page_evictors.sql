@@ -1,5 +1,5 @@
 -- title: Pages of the command's files that one process took out of the page cache, and how
--- uses: neighbours, page_cache, threads
+-- uses: named_processes, page_cache, threads
 -- filtered as: nothing
 -- The kernel frees pages in the context of whoever needs memory (direct reclaim, a control group's limit) or of its
 -- own threads (kswapd, DAMON's kdamond). What goes otherwise was given up: drop_caches, posix_fadvise, truncation.
@@ -23,12 +23,10 @@ WITH counted AS (
     UNION ALL
     SELECT tgid, again, evicted_pages, CAST(NULL AS VARCHAR) FROM counted WHERE reclaimed_pages IS NULL
 ), named AS (
-    SELECT s.tgid, s.how, s.again, s.pages, coalesce(n.comm, t.comm) AS comm, t.tgid IS NOT NULL AS own
+    SELECT s.tgid, s.how, s.again, s.pages, n.comm, n.program, t.tgid IS NOT NULL AS own
     FROM split s
-    LEFT JOIN (SELECT tgid, max(comm) AS comm FROM neighbours GROUP BY tgid) n ON n.tgid = s.tgid
-    LEFT JOIN (
-        SELECT tgid, max(CASE WHEN tid = tgid THEN comm END) AS comm FROM threads GROUP BY tgid
-    ) t ON t.tgid = s.tgid
+    LEFT JOIN named_processes n ON n.tgid = s.tgid
+    LEFT JOIN (SELECT DISTINCT tgid FROM threads) t ON t.tgid = s.tgid
     WHERE s.pages > 0
 )
 SELECT
@@ -36,8 +34,8 @@ SELECT
     comm,
     own,
     CASE
-        WHEN how = 'reclaim' AND NOT own AND comm LIKE 'kswapd%' THEN 'kswapd'
-        WHEN how = 'reclaim' AND NOT own AND comm LIKE 'kdamond%' THEN 'damon'
+        WHEN how = 'reclaim' AND NOT own AND program LIKE 'kswapd%' THEN 'kswapd'
+        WHEN how = 'reclaim' AND NOT own AND program LIKE 'kdamond%' THEN 'damon'
         ELSE how
     END AS how,
     again,

@@ -2,22 +2,24 @@
 -- uses: named_containers, neighbours, threads
 -- filtered as: nothing
 -- column tgid: process, id
--- column comm: name of its first thread, text
+-- column comm: its title if it wrote one over its arguments, else the name of its first thread, text
+-- column program: the name of its first thread, text
 -- column container: what its container, service or session is called (named_containers); NULL in none, text
 -- column container_id: id of that; NULL in none, text
 -- column in_none: it was in none; NULL if not known, bool
 SELECT
     n.tgid,
-    n.comm,
+    coalesce(n.title, n.program) AS comm,
+    n.program,
     coalesce(c.container, nullif(n.container, '')) AS container,
     nullif(n.container, '') AS container_id,
     n.container = '' AS in_none
 FROM (
-    SELECT tgid, max(comm) AS comm, max(container) AS container
+    SELECT tgid, max(comm) AS program, max(title) AS title, max(container) AS container
     FROM (
-        SELECT tgid, comm, container FROM threads WHERE tid = tgid
+        SELECT tgid, comm, title, container FROM threads WHERE tid = tgid
         UNION ALL
-        SELECT tgid, comm, container FROM neighbours
+        SELECT tgid, comm, title, container FROM neighbours
     ) AS b
     GROUP BY tgid
 ) n

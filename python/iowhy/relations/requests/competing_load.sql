@@ -6,9 +6,9 @@
 -- column resource: requests or dirty pages, text
 -- column dev: block device, id
 -- column level: container, service, session, program or process, text
--- column container: what the container, service or session is called, text
--- column comm: its program with most of it, text
--- column programs: its programs, count
+-- column container: what the container, service or session is called, or a program of several titles, text
+-- column comm: the title or program with most of it, text
+-- column programs: its titles and programs, count
 -- column tgid: the process of that program with most of it, id
 -- column processes: its processes, count
 -- column load: time of requests from queue to completion while the command ran, ns, or pages made dirty; NULL where no request was seen to complete, number
@@ -29,7 +29,8 @@ WITH loads AS (
         coalesce(g.group_key, CAST(l.tgid AS VARCHAR)) AS group_key,
         coalesce(g.level, 'process') AS level,
         g.container,
-        g.comm
+        g.comm,
+        g.program
     FROM loads l
     LEFT JOIN process_groups g ON g.tgid = l.tgid
 ), by_program AS (
@@ -49,7 +50,7 @@ WITH loads AS (
         dev,
         group_key,
         level,
-        container,
+        coalesce(container, CASE WHEN count(DISTINCT comm) > 1 THEN max(program) END) AS container,
         max(CASE WHEN in_group = 1 THEN comm END) AS comm,
         count(DISTINCT comm) AS programs,
         max(CASE WHEN in_group = 1 THEN tgid END) AS tgid,

@@ -1,7 +1,5 @@
 """Whose a copy of a control group's file is: its path, from the command, from "==> … <==" or from grep's "name:"."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ process has a record. A layer's calls contain those of the layers below, so a fi
 stdio or DFS. What MPI-IO takes and the filesystem's calls below it do not is exchange between processes, waiting for each other, locks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -43,12 +41,12 @@ class Layer(Struct, frozen=True):
         """Time of each record."""
         return sum((self.of(name) for name in _TIMES), np.zeros(len(self.ids)))
 
-    def only(self, ids: Any) -> Layer:
+    def only(self, ids: Any) -> "Layer":
         """The records of these files."""
         chosen = np.isin(self.ids, ids)
         return Layer(self.ids[chosen], self.ranks[chosen], {k: v[chosen] for k, v in self.columns.items()})  # fmt: skip
 
-    def without(self, ids: Any) -> Layer:
+    def without(self, ids: Any) -> "Layer":
         """The records of all other files."""
         return self.only(np.setdiff1d(self.ids, ids))
 

@@ -1,7 +1,5 @@
 """What disks say of their own health (SMART), under the same names whatever tool prints it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 
@@ -24,8 +22,7 @@ _ONE = re.compile(r"(?<=\w)s(?= )")
 
 def emit(parsed: Parsed, device: str, found: Mapping[str, float]) -> None:
     """The numbers into measurements; those that speak against the disk into a note."""
-    for metric, value in found.items():
-        parsed.measure(device, metric, value)
+    parsed.measures(device, found)
     signs = [
         f"{found[metric]:,.0f} {words if found[metric] != 1 else _ONE.sub('', words, count=1)}"
         for metric, words in SIGNS.items()

@@ -3,8 +3,6 @@
 A bucket `4 -> 7` holds 4 to 7 whole units, so it ends where 8 begins.
 """
 
-from __future__ import annotations
-
 import re
 
 from iowhy.sources.format import Block, Parsed
@@ -12,6 +10,8 @@ from iowhy.sources.format import Block, Parsed
 HEAD = re.compile(
     r"\s*(?P<unit>nsecs|usecs|msecs|secs|Kbytes|kbytes|bytes|\w+)\s+: count\s+distribution"
 )
+#: What stands above one of times.
+TIMES = r"^\s*[um]?n?secs\s+: count\s+distribution"
 _ROW = re.compile(r"\s*(\d+)\s*->\s*(\d+)\s*:\s*(\d+)\s*\|[^|]*\|?\s*")
 #: What a histogram is of: "disk = b'vda'", "Process Name = java", "flags = Sync-Write".
 _KEY = re.compile(
@@ -55,18 +55,9 @@ def read(block: Block, parsed: Parsed, metric: str) -> None:
                 parsed.lines_understood -= 1
                 parsed.reject(at, line)
         elif (match := _ROW.fullmatch(line)) and unit is not None:
-            parsed.add(
-                "histograms",
-                {
-                    "ts_ns": None,
-                    "metric": metric if flags is None else f"{metric} {flags}",
-                    "dev": dev,
-                    "comm": comm,
-                    "low": int(match[1]) * unit,
-                    "high": (int(match[2]) + 1) * unit,
-                    "count": int(match[3]),
-                },
-            )
+            low, high = int(match[1]) * unit, (int(match[2]) + 1) * unit
+            of = metric if flags is None else f"{metric} {flags}"
+            parsed.bucket(of, low, high, int(match[3]), dev, comm)
         elif (
             text == "^C"
             or text.startswith(("Tracing", "Detaching"))

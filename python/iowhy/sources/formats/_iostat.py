@@ -4,8 +4,6 @@ Column names over the versions: iostat(1) of sysstat 9 to 12. kB is 1024 bytes, 
 are milliseconds; `await` of the old layout covers reads and writes together.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 
@@ -104,6 +102,33 @@ def device_counters(row: Mapping[str, float], interval_ns: int) -> dict[str, flo
     return counters
 
 
+def add_cpu(
+    parsed: Parsed, shares: Mapping[str, float], start_ns: int, interval_ns: int, cpu: int = -1
+) -> None:
+    """Percentages of a CPU, or of all, as an interval of cpu_samples."""
+    counters = cpu_counters(shares, interval_ns)
+    parsed.intervals.add("cpu_samples", {"cpu": cpu}, start_ns, interval_ns, counters)
+
+
+def add_disk(
+    parsed: Parsed,
+    names: Names,
+    disk: str,
+    row: Mapping[str, float],
+    start_ns: int,
+    interval_ns: int,
+    level: str = "",
+) -> bool:
+    """Columns of a disk as an interval of disk_samples, if reads and writes are apart; `level`: the column of requests in flight."""
+    counters = device_counters(row, interval_ns)
+    if counters is None:
+        return False
+    levels = {"in_flight": int(row[level])} if level in row else {}
+    key = {"dev": names.disk(disk)}
+    parsed.intervals.add("disk_samples", key, start_ns, interval_ns, counters, levels)
+    return True
+
+
 def is_partition(name: str, all_names: Sequence[str]) -> bool:
     """Whether a device is a part of another one that is listed too (sda1 of sda)."""
     match = re.fullmatch(r"(.*\D)(\d+)|(.*\d)p(\d+)", name)
@@ -158,8 +183,7 @@ def emit(
         end = report.wall_ns if dated and report.wall_ns is not None else (at + 1) * interval_ns
         start = end - interval_ns
         if report.cpu:
-            counters = cpu_counters(report.cpu, interval_ns)
-            parsed.intervals.add("cpu_samples", {"cpu": -1}, start, interval_ns, counters)
+            add_cpu(parsed, report.cpu, start, interval_ns)
         if not report.has_devices:
             continue
         for name in wholes:
@@ -168,11 +192,7 @@ def emit(
                 continue
             # With -z an idle device is not printed: all its columns were zero.
             row = row or dict.fromkeys(layouts[name], 0.0)
-            disk = device_counters(row, interval_ns)
-            if disk is not None:
-                key = {"dev": names.disk(name)}
-                parsed.intervals.add("disk_samples", key, start, interval_ns, disk)
-            else:
+            if not add_disk(parsed, names, name, row, start, interval_ns):
                 _plain(parsed, end, name, row, "")
     _waits(parsed, load, wholes)
     apart = any(one.table == "disk_samples" for one in parsed.intervals)

@@ -1,22 +1,9 @@
 """JSON in the middle of a text: with warnings before it, prose behind it, keys given twice."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Parsed
-
-#: How many lines a JSON value's first words may be spread over.
-LOOK_AHEAD = 8
-
-
-def begins_with(lines: Sequence[str], at: int, *words: str) -> bool:
-    """Whether a JSON object begins at lines[at] that has all the words soon after."""
-    if not lines[at].lstrip().startswith("{"):
-        return False
-    head = "\n".join(line[:4000] for line in lines[at : at + LOOK_AHEAD])
-    return all(word in head for word in words)
 
 
 def value_of(block: Block, parsed: Parsed) -> object:
@@ -73,3 +60,13 @@ def reals(value: object) -> dict[str, float]:
     """The numbers of an object."""
     found = {key: real(one) for key, one in mapping(value).items()}
     return {key: one for key, one in found.items() if one is not None}
+
+
+def host_of(parsed: Parsed, facts: dict[str, object]) -> None:
+    """Note the machine of sysstat's JSON."""
+    names = {"nodename": "name", "release": "kernel", "machine": "machine", "sysname": "os"}
+    for key, name in names.items():
+        if isinstance(facts.get(key), str):
+            parsed.host.setdefault(name, facts[key])
+    if isinstance(facts.get("number-of-cpus"), int):
+        parsed.host.setdefault("cpus", facts["number-of-cpus"])

@@ -1,7 +1,5 @@
 """Lines of text whose numbers are facts: each is a pattern whose groups name what they measure, with the unit."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 
@@ -10,10 +8,14 @@ from iowhy.sources.numbers import LARGEST, size
 
 #: The end of a group's name → the end of the metric's, and what its number is multiplied by.
 _UNITS = (
+    ("_kib_per_s", "_bytes_per_s", 1024.0),
     ("_mib_per_s", "_bytes_per_s", 2.0**20),
     ("_mb_per_s", "_bytes_per_s", 1e6),
     ("_per_s", "_per_s", 1.0),
     ("_percent", "_share", 0.01),
+    ("_of_100", "", 0.01),
+    ("_blks", "_bytes", 512.0),
+    ("_mib", "_bytes", 2.0**20),
     ("_kib", "_bytes", 1024.0),
     ("_blocks8k", "_bytes", 8192.0),
     ("_us", "_ns", 1e3),
@@ -47,7 +49,7 @@ def _value(name: str, text: str) -> tuple[str, float] | None:
         return None
     for suffix, instead, times in _UNITS:
         if name.endswith(suffix):
-            return name.removesuffix(suffix) + instead, number * times
+            return (name.removesuffix(suffix) + instead).lstrip("_"), number * times
     return name, number
 
 
@@ -60,9 +62,15 @@ def numbers(match: re.Match[str]) -> Iterator[tuple[str, float]]:
                 yield found
 
 
-def read(block: Block, tool: str, patterns: Sequence[re.Pattern[str]], passed: re.Pattern[str] | None = None) -> Parsed:  # fmt: skip
+def read(
+    block: Block,
+    tool: str,
+    patterns: Sequence[re.Pattern[str]],
+    passed: re.Pattern[str] | None = None,
+    parsed: Parsed | None = None,
+) -> Parsed:
     """Measurements of each line that a pattern matches, of its subject, the last one named, or the tool; what `passed` matches says nothing."""
-    parsed, subject = Parsed(tool), tool
+    parsed, subject = parsed or Parsed(tool), tool
     for at, line in parsed.lines(block):
         match = next((found for one in patterns if (found := one.search(line))), None)
         if match is None:

@@ -1,7 +1,5 @@
 """Copies of /proc files that have one name and one number a line, one copy after the other."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

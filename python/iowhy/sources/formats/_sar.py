@@ -5,12 +5,10 @@ Manual: sar(1). kB are 1024 bytes, pages are 4 KiB where they count; `bread/s` a
 `iostat -x` they are disk_samples.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from iowhy.sources.format import Parsed
-from iowhy.sources.formats._iostat import cpu_counters, device_counters
+from iowhy.sources.formats._iostat import add_cpu, add_disk
 from iowhy.sources.names import Names
 from iowhy.sources.numbers import KIB, MIB, NS_PER_S
 
@@ -66,9 +64,7 @@ class Collected:
         interval = self.end_ns - self.start_ns
         seconds = interval / NS_PER_S
         for cpu, values in self.cpus.items():
-            parsed.intervals.add(
-                "cpu_samples", {"cpu": cpu}, self.start_ns, interval, cpu_counters(values, interval)
-            )
+            add_cpu(parsed, values, self.start_ns, interval, cpu)
         counters = {
             counter: self.machine[column] * unit * seconds
             for column, (counter, unit) in VM_COUNTERS.items()
@@ -105,13 +101,8 @@ class Collected:
     def _disks(self, parsed: Parsed, names: Names | None) -> None:
         interval = self.end_ns - self.start_ns
         for disk, values in self.disks.items():
-            apart = device_counters(values, interval)
-            if apart is None or names is None:
+            if names is None or not add_disk(parsed, names, disk, values, self.start_ns, interval):
                 self._disk(parsed, disk, values)
-            else:
-                parsed.intervals.add(
-                    "disk_samples", {"dev": names.disk(disk)}, self.start_ns, interval, apart
-                )
 
     def _disk(self, parsed: Parsed, disk: str, values: Mapping[str, float]) -> None:
         metrics = {

@@ -1,7 +1,5 @@
 """The screens of bcc's and libbpf-tools' `*top`: rows under titles, the load above them, an interval between them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

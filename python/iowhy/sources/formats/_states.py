@@ -1,7 +1,5 @@
 """Threads that are in uninterruptible sleep at one moment, as ps, top and the kernel's log list them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

@@ -4,8 +4,6 @@ sysstat prints kB as 1024 bytes and counts a sector as 512 (its manual pages). T
 follows the locale; dates follow it too, unless S_TIME_FORMAT=ISO.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
@@ -70,6 +68,19 @@ def first_row(lines: Sequence[str], at: int, reach: int = 6) -> str:
         if line.strip() and wall_ns(line) is None:
             return line
     return ""
+
+
+def titles(lines: Sequence[str], at: int) -> tuple[list[str], bool]:
+    """The words of a header at a line, or below the banner at it, without the time; and whether it is a banner."""
+    banner = lines[at].startswith("Linux ")
+    return stripped(first_row(lines, at) if banner else lines[at]).split(), banner
+
+
+def cpu_of(label: str) -> int | None:
+    """A CPU's number; -1 is all of them, None no CPU."""
+    if label in {"all", "-1"}:
+        return -1
+    return int(label) if label.isdigit() else None
 
 
 class Day:

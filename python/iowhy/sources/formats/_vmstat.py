@@ -1,11 +1,8 @@
 """What the vmstat of BSD and of AIX have in common: a first line since boot, then one line an interval."""
 
-from __future__ import annotations
+from collections.abc import Mapping, Sequence
 
-from collections.abc import Iterator, Mapping, Sequence
-
-from iowhy.sources.clock import interval_of
-from iowhy.sources.format import Block, Parsed
+from iowhy.sources.format import Parsed
 
 Row = Mapping[str, float]
 
@@ -16,19 +13,6 @@ def distinct(words: Sequence[str]) -> list[str]:
     if names.count("sy") == 2:
         names[names.index("sy")] = "calls"
     return names
-
-
-def load(
-    parsed: Parsed, block: Block, rows: Sequence[Row], more: str
-) -> Iterator[tuple[Row, int, int]]:
-    """Each line of load, with its start and length; `more` is the command that gives some."""
-    if rows:
-        parsed.note("the first line of vmstat is an average since boot, and not taken for load")
-    if len(rows) < 2:
-        parsed.missing.append(more)
-    length = parsed.length_ns(interval_of(block.command), rows[1:])
-    for at, row in enumerate(rows[1:]):
-        yield row, at * length, length
 
 
 def emit(

@@ -4,14 +4,10 @@ Manual: iostat command, AIX Commands Reference. Kb_read and Kb_wrtn are KiB of t
 directions. The first report is since boot.
 """
 
-from __future__ import annotations
-
 import re
-from collections.abc import Sequence
 
-from iowhy.sources.clock import interval_of
-from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats._iostat import cpu_counters
+from iowhy.sources.format import Block, Parsed
+from iowhy.sources.formats._iostat import add_cpu
 from iowhy.sources.formats.aix_vmstat import configuration
 from iowhy.sources.numbers import KIB, NS_PER_S, number
 
@@ -20,14 +16,8 @@ TOOL = "iostat"
 HINT = r"^System [Cc]onfiguration: *lcpu=|^tty:\s+tin\s+tout|^Disks:\s+% tm_act"
 
 _CONFIGURATION = re.compile(r"System [Cc]onfiguration:.*?lcpu=(\d+)(?:.*?mem=(\d+)MB)?")
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The terminal's line or the disks' column names."""
-    if lines[at].startswith("System"):
-        ahead = any(line.startswith(("tty:", "Disks:")) for line in lines[at : at + 4])
-        return Claim(0.9) if ahead else None
-    return Claim(0.9, again=True)
+BEGINS = "System"
+NEAR = (r"^(?:tty:|Disks:)", 4)
 
 
 def read(block: Block) -> Parsed:
@@ -58,19 +48,14 @@ def read(block: Block) -> Parsed:
             reports[-1][0].update(zip(cpu_columns, values[2:], strict=True))
         else:
             parsed.reject(at, line)
-    if reports:
-        parsed.note("the first report of iostat is an average since boot, and not taken for load")
-    if len(reports) < 2:
-        parsed.missing.append("iostat -D 1 10")
-    interval = parsed.length_ns(interval_of(block.command), reports[1:])
-    for at, (cpu, disks) in enumerate(reports):
-        since_boot = at == 0
-        start = (at - 1) * interval
-        if cpu and not since_boot:
-            counters = cpu_counters(cpu, interval)
-            parsed.intervals.add("cpu_samples", {"cpu": -1}, start, interval, counters)
+    for name, row in reports[0][1].items() if reports else ():
+        _disk(parsed, name, row, None, 0)
+    what, more = "report of iostat", "iostat -D 1 10"
+    for (cpu, disks), start, interval in parsed.load(reports, what, block, more):
+        if cpu:
+            add_cpu(parsed, cpu, start, interval)
         for name, row in disks.items():
-            _disk(parsed, name, row, None if since_boot else start + interval, interval)
+            _disk(parsed, name, row, start + interval, interval)
     return parsed
 
 

@@ -4,14 +4,11 @@ Manual: vmstat command, AIX Commands Reference. -I adds p, fi and fo (file pages
 partition adds pc and ec.
 """
 
-from __future__ import annotations
-
 import re
-from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats import _vmstat
-from iowhy.sources.numbers import NS_PER_S, numbers
+from iowhy.sources.numbers import NS_PER_S, row
 
 NAME = "aix-vmstat"
 TOOL = "vmstat"
@@ -21,15 +18,8 @@ PAGE = 4096
 #: Without these columns a header is not one.
 NEEDED = {"avm", "fre", "cs", "us", "sy", "id", "wa"}
 _CONFIGURATION = re.compile(r"System [Cc]onfiguration:.*?lcpu=(\d+)(?:.*?mem=(\d+)MB)?")
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The column names r b avm fre … us sy id wa, within five lines."""
-    for line in lines[at : at + 5]:
-        words = line.split()
-        if words[:2] == ["r", "b"] and "avm" in words and "wa" in words:
-            return Claim(0.9, again=not lines[at].startswith("System"))
-    return None
+BEGINS = "System"
+NEAR = (r"^\s*r\s+b\s(?=.*\bavm\b).*\bwa\b", 5)
 
 
 def read(block: Block) -> Parsed:
@@ -45,22 +35,20 @@ def read(block: Block) -> Parsed:
             pass
         elif words[:2] == ["r", "b"] and set(words) >= NEEDED:
             columns = _vmstat.distinct(words)
+        elif (found := row(columns, words)) is not None:
+            rows.append(found)
         else:
-            values = numbers(words)
-            if not columns or values is None or len(values) != len(columns):
-                parsed.reject(at, line)
-                continue
-            rows.append(dict(zip(columns, values, strict=True)))
-    for row, start, interval in _vmstat.load(parsed, block, rows, "vmstat 1 10"):
+            parsed.reject(at, line)
+    for one, start, interval in parsed.load(rows, "line of vmstat", block, "vmstat 1 10"):
         seconds = interval / NS_PER_S
-        counters = {"context_switches": row["cs"] * seconds}
-        if "fi" in row and "fo" in row:
-            counters["page_in_bytes"] = row["fi"] * PAGE * seconds
-            counters["page_out_bytes"] = row["fo"] * PAGE * seconds
-        if "pi" in row and "po" in row:
-            counters["swap_in_pages"] = row["pi"] * seconds
-            counters["swap_out_pages"] = row["po"] * seconds
-        _vmstat.emit(parsed, row, start, interval, counters, row["fre"] * PAGE)
+        counters = {"context_switches": one["cs"] * seconds}
+        if "fi" in one and "fo" in one:
+            counters["page_in_bytes"] = one["fi"] * PAGE * seconds
+            counters["page_out_bytes"] = one["fo"] * PAGE * seconds
+        if "pi" in one and "po" in one:
+            counters["swap_in_pages"] = one["pi"] * seconds
+            counters["swap_out_pages"] = one["po"] * seconds
+        _vmstat.emit(parsed, one, start, interval, counters, one["fre"] * PAGE)
     return parsed
 
 

@@ -3,8 +3,6 @@
 The texts are those of the servers' sources. Several lines of one kind are one fact: how many, and the longest.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from datetime import datetime

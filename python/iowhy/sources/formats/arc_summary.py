@@ -4,12 +4,9 @@ Layouts: arc_summary of 0.6 ("ARC Size:", tabs), of 0.8 and later ("ARC size (cu
 of powers of 1000 (k, m, b); sizes are in KiB, MiB, GiB.
 """
 
-from __future__ import annotations
-
 import re
-from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import KIB, number
 
 NAME = "arc-summary"
@@ -43,14 +40,8 @@ _OF_KSTAT = {
     "c_min": "least_bytes", "memory_throttle_count": "memory_throttles", "demand_data_hits": "demand_data_hits",
     "demand_data_misses": "demand_data_misses", "demand_metadata_misses": "demand_metadata_misses",
 }  # fmt: skip
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The report's title, its first section, or the kstat's first lines."""
-    if lines[at].startswith(("name", "hits")):
-        near = "\n".join(lines[at : at + 4])
-        return Claim(0.9, again=True) if re.search(r"^\s*misses\s+4\s", near, re.M) else None
-    return Claim(0.9, again=not lines[at].startswith("ZFS"))
+BEGINS = "ZFS"
+NEAR = (r"^(?:ZFS|ARC)|^\s*misses\s+4\s", 4)
 
 
 def read(block: Block) -> Parsed:
@@ -68,8 +59,7 @@ def read(block: Block) -> Parsed:
             _say(found, match[1].lower(), match[2])
         elif not re.match(r"name\s+type|\d+ \d+ 0x|ZFS Subsystem|Linux |FreeBSD ", text):
             parsed.reject(at, line)
-    for metric, value in found.items():
-        parsed.measure("ARC", metric, value)
+    parsed.measures("ARC", found)
     _shares(parsed, found)
     if found:
         parsed.partial = "counts since boot, not of one time"

@@ -4,16 +4,13 @@ Manual: arcstat(1). read and miss are per second, dmis of demand (somebody waits
 time since boot. Letters are powers of 1000 for counts and of 1024 for sizes.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import NS_PER_S, size
 
 NAME = "arcstat"
-TOOL = "arcstat"
 HINT = r"^\s*time\s+(?:\S+\s+)*(?:arcsz|miss%|dmis|size\s+c\b)"
 
 _TIME = re.compile(r"(\d\d):(\d\d):(\d\d)")
@@ -30,18 +27,12 @@ _SIZES = {
     "avail": "available_bytes",
 }
 DAY_S = 86_400
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The titles of its columns."""
-    words = lines[at].split()
-    known = sum(word in _COUNTS or word in _SIZES for word in words)
-    return Claim(0.9, again=True) if words[:1] == ["time"] and known >= 2 else None
+NEAR = (rf"(?:\s(?:{'|'.join((*_COUNTS, *_SIZES))})(?=\s).*?){{2}}", 1)
 
 
 def read(block: Block) -> Parsed:
     """Into measurements of "ARC"; a negative `avail` is what is lacking."""
-    parsed = Parsed(TOOL, units="per second; sizes in powers of 1024")
+    parsed = Parsed(NAME, units="per second; sizes in powers of 1024")
     columns: list[str] = []
     rows: list[tuple[int, dict[str, float]]] = []
     for at, line in parsed.lines(block):

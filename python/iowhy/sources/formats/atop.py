@@ -5,20 +5,17 @@ Manual: atop(1). CPU percentages are of one CPU and add up over all; of disks `b
 in /s. The first screen is since boot.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
 from iowhy.sources.clock import wall_ns
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats._sar import Collected
 from iowhy.sources.numbers import KIB, MIB, NS_PER_S, size
 
 NAME = "atop"
-TOOL = "atop"
 HINT = r"^ATOP - \S|^(?:CPU|DSK|LVM|MEM) \| +\S"
 
 _HEAD = re.compile(
@@ -48,16 +45,12 @@ class _Screen(Struct):
     processes: list[tuple[int, float, str]] = field(default_factory=list)
 
 
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The head of a screen, or a line of the system that lost it."""
-    if lines[at].startswith("ATOP - "):
-        return Claim(0.95, again=True)
-    return Claim(0.85, again=True) if lines[at].count("|") >= 4 else None
+NEAR = (r"^ATOP - |(?:\|.*){4}", 1)
 
 
 def read(block: Block) -> Parsed:
     """Into cpu_samples, vm_samples, memory_samples, pressure_samples, disk_samples; processes into measurements."""
-    parsed = Parsed(TOOL, units="percent of one CPU, added up; MBr/s of 1024 * 1024 bytes")
+    parsed = Parsed(NAME, units="percent of one CPU, added up; MBr/s of 1024 * 1024 bytes")
     screens: list[_Screen] = []
     for at, line in parsed.lines(block):
         text = line.strip()

@@ -1,7 +1,5 @@
 """bcc's (and libbpf-tools') `biolatency`: latency of block requests, also -m, -D (per disk), -F (flags), -Q."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
@@ -9,7 +7,6 @@ from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.formats import _histogram
 
 NAME = "biolatency"
-TOOL = "biolatency"
 HISTOGRAMS = True
 HINT = r"^Tracing block device I/O|^\s*disk = |^\s*[um]secs\s+: count\s+distribution"
 
@@ -45,11 +42,11 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
 
 def read(block: Block) -> Parsed:
     """Into histograms, metric request_latency_ns."""
-    parsed = Parsed(TOOL)
+    parsed = Parsed(NAME)
     command = block.command[0] if block.command else ""
     titled = any(line.startswith("Tracing block") or "disk = " in line for line in block.lines[:4])
     metric = "request_latency_ns"
-    if not titled and command != TOOL:
+    if not titled and command != NAME:
         metric = _OF_COMMAND.get(command, "latency_ns")
         parsed.tool = command or "a histogram of times"
         if metric == "latency_ns":

@@ -4,8 +4,6 @@ Columns: biosnoop(8). TIME(s), COMM, PID, DISK, T (R or W, or flags), SECTOR, BY
 QUE(ms), with -P PATTERN. The time is that of the completion, from the first one on.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
@@ -13,7 +11,6 @@ from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.numbers import number
 
 NAME = "biosnoop"
-TOOL = "biosnoop"
 #: A row without its title, as grep leaves it.
 _BARE = r"\d+\.\d+\s+\S.*\s\d+\s+[a-z]\w*-?\d*\s+[RWFDN][A-Z]*\s+\d+\s+\d+\s+[\d.]+"
 HINT = r"^TIME\S*\s+COMM\s+(TID|PID)\s+DISK|^\s*" + _BARE + r"\s*$"
@@ -37,7 +34,7 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
 
 def read(block: Block) -> Parsed:
     """Into block_requests."""
-    parsed = Parsed(TOOL, units="seconds, milliseconds, bytes")
+    parsed = Parsed(NAME, units="seconds, milliseconds, bytes")
     titles: list[str] = []
     unit = 1e9
     if block.lines and _ROW.fullmatch(block.lines[0].strip()):
@@ -52,9 +49,7 @@ def read(block: Block) -> Parsed:
                 parsed.reject(n, line)
                 continue
             unit = 1e6 if "(ms)" in words[0] else 1e9
-        elif titles and (row := _row(titles, words, unit, block)) is not None:
-            parsed.add("block_requests", row)
-        else:
+        elif not titles or not _row(parsed, titles, words, unit, block):
             parsed.reject(n, line)
     if parsed.tables:
         parsed.note(
@@ -64,13 +59,14 @@ def read(block: Block) -> Parsed:
 
 
 def _row(
-    titles: Sequence[str], words: Sequence[str], unit: float, block: Block
-) -> dict[str, object] | None:
+    parsed: Parsed, titles: Sequence[str], words: Sequence[str], unit: float, block: Block
+) -> bool:
+    """Whether it is a request."""
     # A name may have spaces: what is too much belongs to it. Disk and operation of a request
     # that has none (a flush) are left empty by old versions.
     extra = len(words) - len(titles)
     if extra < 0:
-        return None
+        return False
     at = titles.index("COMM")
     cells = [*words[:at], " ".join(words[at : at + extra + 1]), *words[at + extra + 1 :]]
     cell = dict(zip(titles, cells, strict=True))
@@ -78,25 +74,16 @@ def _row(
     latency, sector = number(cell["LAT"]), number(cell.get("SECTOR", ""))
     size = number(cell.get("BYTES", ""))
     if done is None or tid is None or latency is None or size is None:
-        return None
+        return False
     letters = cell.get("T", "")
     queued = number(cell.get("QUE", "")) or 0.0
     complete = round(done * unit)
     issue = complete - round(latency * 1e6)
     flush = letters.startswith("F") and size == 0
     block.names.thread(int(tid), int(tid), cell["COMM"])
-    return {
-        "queue_ns": issue - round(queued * 1e6),
-        "issue_ns": issue,
-        "complete_ns": complete,
-        "dev": block.names.disk(cell["DISK"]),
-        "sector": None if flush or sector is None else int(sector),
-        "bytes": int(size),
-        "op": "flush" if flush else _OPERATIONS.get(letters.lstrip("F")[:1], "other"),
-        "flags": ["sync"] if "S" in letters[1:] else [],
-        "tgid": int(tid),
-        "tid": int(tid),
-        "owner_kind": "flush" if flush else "unknown",
-        "in_scope": True,
-        "error": 0,
-    }
+    op = "flush" if flush else _OPERATIONS.get(letters.lstrip("F")[:1], "other")
+    times = issue - round(queued * 1e6), issue, complete
+    place = None if flush or sector is None else int(sector)
+    flags = ["sync"] if "S" in letters[1:] else []
+    parsed.request(block.names.disk(cell["DISK"]), times, place, int(size), op, flags, int(tid))
+    return True

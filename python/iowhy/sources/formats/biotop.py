@@ -4,8 +4,6 @@ Columns: biotop(8): PID, COMM, D (R or W), MAJ, MIN, DISK, I/O, Kbytes, AVGms, o
 says otherwise.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
@@ -15,7 +13,6 @@ from iowhy.sources.names import dev_number
 from iowhy.sources.numbers import KIB
 
 NAME = "biotop"
-TOOL = "biotop"
 HINT = r"^\s*PID\s+COMM\s+D\s+MAJ\s+MIN\s+DISK|" + HEAD
 SURE = 0.95
 BEGINS = "Tracing"
@@ -31,7 +28,7 @@ ROWS = 20
 
 def read(block: Block) -> Parsed:
     """Into disk_samples and process_io; devices by their numbers."""
-    parsed = Parsed(TOOL, units="Kbytes of 1024 bytes, milliseconds", host={"os": "Linux"})
+    parsed = Parsed(NAME, units="Kbytes of 1024 bytes, milliseconds", host={"os": "Linux"})
     found, interval = screens(block, parsed, lambda text: text.split()[0] == "PID", _ROW)
     if any(len(screen) >= ROWS for screen in found):
         parsed.partial = f"only the {ROWS} largest rows of each interval"

@@ -4,13 +4,9 @@ Layout: blkparse(1), default format "%D %2c %8s %5T.%9t %5p %2a %3d ": device, C
 action, operation, then sector + sectors and the process name, or [error] of a completion.
 """
 
-from __future__ import annotations
-
-import re
-from collections.abc import Sequence
 from pathlib import Path
 
-from iowhy.sources.format import Block, Claim, Parsed, Progress
+from iowhy.sources.format import Block, Parsed, Progress
 from iowhy.sources.names import Names
 from iowhy.sources.tracing import block as requests
 from iowhy.sources.tracing import splitter
@@ -18,26 +14,13 @@ from iowhy.sources.tracing.block import KERNEL_THREADS
 from iowhy.sources.tracing.workspace import Workspace, space_for
 
 NAME = "blkparse"
-TOOL = "blkparse"
 HINT = r"^\s*\d+,\d+\s+\d+\s+\d+\s+\d+\.\d+\s+\d+\s+[A-Z]"
 
-_EVENT = (
+EVENT = (
     r"^\s*(\d+),(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\.(\d+)\s+(\d+)\s+([A-Za-z]+)\s+([A-Z]+)?\s*"
     r"(?:(\d+)\s+\+\s+(\d+)|(\d+)\s+/\s+(\d+))?(?: \((?:[\da-f ]*)\))?\s*(?:<-.*)?(?:\[(.*)\])?.*?\s*$"
 )
-_LINE = re.compile(_EVENT)
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """A line of an action."""
-    return Claim(0.95, again=True) if _LINE.match(lines[at][:1000]) else None
-
-
-def sniff_head(head: bytes) -> float | None:
-    """Most of the first lines are actions."""
-    sample = head.decode("utf-8", errors="replace").splitlines()[:-1][:200]
-    hits = sum(_LINE.match(line[:1000]) is not None for line in sample)
-    return 0.95 if hits and hits >= 0.8 * len(sample) else None
+SURE = 0.95
 
 
 def read(block: Block) -> Parsed:
@@ -57,7 +40,7 @@ def stream(path: Path, names: Names, progress: Progress) -> Parsed:  # noqa: ARG
 
 
 def _parsed() -> Parsed:
-    return Parsed(TOOL, units="seconds since the trace began, sectors of 512 bytes")
+    return Parsed(NAME, units="seconds since the trace began, sectors of 512 bytes")
 
 
 def _finished(space: Workspace, split: splitter.Split, parsed: Parsed) -> Parsed:

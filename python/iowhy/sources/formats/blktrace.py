@@ -4,8 +4,6 @@ Layout: struct blk_io_trace, include/uapi/linux/blktrace_api.h: magic 0x65617407
 sequence, time (ns), sector, bytes, action, pid, device, cpu, error, length of the payload that follows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,7 +17,6 @@ from iowhy.sources.tracing import block as requests
 from iowhy.sources.tracing.workspace import Workspace, space_for
 
 NAME = "blktrace"
-TOOL = "blktrace"
 
 MAGIC = 0x65617400
 VERSION = 0x07
@@ -65,7 +62,7 @@ def stream(path: Path, names: Names, progress: Progress) -> Parsed:  # noqa: ARG
     blktrace writes one file per CPU, and a request is often completed on another one: the first file of a
     set means all of them.
     """
-    parsed = Parsed(TOOL, units="nanoseconds since the trace began, bytes")
+    parsed = Parsed(NAME, units="nanoseconds since the trace began, bytes")
     files = _set(path)
     if path != files[0]:
         parsed.lines_understood = 1

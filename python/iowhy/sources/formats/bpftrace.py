@@ -4,15 +4,12 @@ Layout: bpftrace(8). `[4K, 8K)` are 4096 to 8191; what a map's numbers mean only
 usecs, msecs, nsecs or latency is taken for a time, one with size or bytes for bytes.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed
 
 NAME = "bpftrace"
-TOOL = "bpftrace"
 HINT = r"^@\w*(\[.*\])?:|^Attaching \d+ probes?\.\.\.|^\[-?\d+[KMGTPE]?(, (-?\d+[KMGTPE]?|\.\.\.)\)|\]) +\d+ \|"
 
 _MAP = re.compile(r"@(\w*)(?:\[(.*)\])?:\s*(.*?)\s*")
@@ -44,7 +41,7 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
 
 def read(block: Block) -> Parsed:
     """Into histograms, and measurements for the other maps."""
-    parsed = Parsed(TOOL, units="as the maps' names say")
+    parsed = Parsed(NAME, units="as the maps' names say")
     title = ""
     name, key = "", ""
     for n, line in parsed.lines(block):
@@ -83,18 +80,8 @@ def _bucket(parsed: Parsed, match: re.Match[str], name: str, key: str, title: st
     words = [word.strip() for word in key.split(",")] if key else []
     device = next((word for word in words if _DEVICE.match(word)), None)
     names = [word for word in words if word != device and not word.lstrip("-").isdigit()]
-    parsed.add(
-        "histograms",
-        {
-            "ts_ns": None,
-            "metric": metric,
-            "dev": device,
-            "comm": ", ".join(names) or None,
-            "low": low * unit,
-            "high": None if high is None else high * unit,
-            "count": int(match[9]),
-        },
-    )
+    end = None if high is None else high * unit
+    parsed.bucket(metric, low * unit, end, int(match[9]), device, ", ".join(names) or None)
     return True
 
 

@@ -4,15 +4,12 @@ Manual: btt(1): Q queued, G request got, I inserted, M merged, D handed to the d
 D2C the device's part; shares of the table "Device Overhead" are of Q2C.
 """
 
-from __future__ import annotations
-
 import re
 
 from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import number
 
 NAME = "btt"
-TOOL = "btt"
 HINT = r"^=+ (?:All Devices|Per Device|Per Process) =+|^\s*(?:ALL|Q2Q|D2C)\s+(?:MIN\s+AVG\s+MAX\s+N\b|[\d.]+\s+[\d.]+\s+[\d.]+\s+\d+)"
 BEGINS = "=="
 
@@ -25,7 +22,7 @@ _TITLES = re.compile(r"\s*(?:ALL|\S+)\s+(?:MIN\s+AVG\s+MAX\s+N|\|.*)\s*|[-| ]+")
 
 def read(block: Block) -> Parsed:
     """Into measurements of "all": mean, least, longest and number of each step (Q2C, D2C, …)."""
-    parsed = Parsed(TOOL, units="seconds")
+    parsed = Parsed(NAME, units="seconds")
     section = "All Devices"
     means: dict[str, float] = {}
     for at, line in parsed.lines(block):
@@ -37,9 +34,7 @@ def read(block: Block) -> Parsed:
             if mean is not None and step not in means:
                 means[step] = mean
                 for name, value in (("mean", mean), ("min", least), ("max", longest)):
-                    parsed.measure(
-                        "all", f"{step}_{name}_ns", None if value is None else value * 1e9
-                    )
+                    parsed.measure("all", f"{step}_{name}_ns", value, unit=1e9)
                 parsed.measure("all", f"{step}_count", float(match[5]))
         elif section == "All Devices" and not _TITLES.fullmatch(line):
             parsed.reject(at, line)

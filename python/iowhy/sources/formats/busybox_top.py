@@ -1,12 +1,10 @@
 """busybox's top: one line of memory, one of CPUs, and processes with their state."""
 
-from __future__ import annotations
-
 import re
 
 from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats import _states
-from iowhy.sources.formats._iostat import cpu_counters
+from iowhy.sources.formats._iostat import add_cpu
 from iowhy.sources.numbers import KIB, NS_PER_S, number
 
 NAME = "busybox-top"
@@ -34,7 +32,7 @@ def read(block: Block) -> Parsed:
         elif line.startswith("CPU:"):
             shares = {_CPU[name]: float(cell) for cell, name in re.findall(r"([\d.]{1,6})% (\w+)", line) if name in _CPU}  # fmt: skip
             if "idle" in shares:
-                parsed.intervals.add("cpu_samples", {"cpu": -1}, screens * _DELAY_NS, _DELAY_NS, cpu_counters(shares, _DELAY_NS))  # fmt: skip
+                add_cpu(parsed, shares, screens * _DELAY_NS, _DELAY_NS)
             screens, sleepers = screens + 1, []
         elif found := _ROW.match(line):
             comm = found[7].split()[0].strip("[]{}").rsplit("/", 1)[-1]

@@ -4,18 +4,14 @@ A miss is a page added to the cache that was not just dirtied, so pages read ahe
 estimated from mark_page_accessed (the tools' own documentation says so).
 """
 
-from __future__ import annotations
-
 import re
-from collections.abc import Sequence
 
 from iowhy.sources.clock import interval_of
 from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats._sysstat import Day
-from iowhy.sources.numbers import MIB, NS_PER_S, number
+from iowhy.sources.numbers import MIB, NS_PER_S, row
 
 NAME = "cachestat"
-TOOL = "cachestat"
 HINT = r"^Counting cache functions|^\s*(?:TIME\s+)?(?:TOTAL\s+)?(?:HITS\s+MISSES|MISSES\s+HITS)\s+DIRTIES\b"
 BEGINS = "Counting"
 
@@ -24,10 +20,11 @@ _EVERY = re.compile(r"Output every (\d{1,6}(?:\.\d{1,9})?) seconds")
 
 def read(block: Block) -> Parsed:
     """Into page_cache (all files together) and memory_samples."""
-    parsed = Parsed(TOOL, units="pages; memory in MiB")
+    parsed = Parsed(NAME, units="pages; memory in MiB")
     interval = interval_of(block.command)
     shown = interval is not None
     columns: list[str] = []
+    timed = False
     rows: list[tuple[int | None, dict[str, float]]] = []
     day = Day(None)
     for at, line in parsed.lines(block):
@@ -36,12 +33,12 @@ def read(block: Block) -> Parsed:
             interval = round(float(match[1]) * NS_PER_S) or NS_PER_S
             shown = True
         elif {"HITS", "MISSES", "DIRTIES"} <= set(words):
-            columns = words
+            columns, timed = words, words[0] == "TIME"
         elif words[0] in {"^C", "^CEnding", "Ending", "Detaching..."} or line.startswith("Tracing"):
             pass
-        elif (row := _row(columns, words)) is not None:
-            timed = day.split(line.strip()) if columns[0] == "TIME" else None
-            rows.append((timed[0] if timed else None, row))
+        elif (found := row(columns[timed:], words[timed:])) is not None:
+            when = day.split(line.strip()) if timed else None
+            rows.append((when[0] if when else None, found))
         else:
             parsed.reject(at, line)
     times = [when for when, _ in rows if when is not None]
@@ -54,28 +51,14 @@ def read(block: Block) -> Parsed:
         parsed.note("the interval of cachestat is not shown: 1 s (its default) is assumed")
     if rows:
         parsed.note("cachestat counts pages read ahead as misses")
-    for index, (_, row) in enumerate(rows):
-        _emit(parsed, row, index * interval, interval)
+    for index, (_, one) in enumerate(rows):
+        _emit(parsed, one, index * interval, interval)
     return parsed
 
 
-def _row(columns: Sequence[str], words: Sequence[str]) -> dict[str, float] | None:
-    if not columns or len(words) != len(columns):
-        return None
-    row: dict[str, float] = {}
-    for name, word in zip(columns, words, strict=True):
-        if name == "TIME":
-            continue
-        value = number(word)
-        if value is None:
-            return None
-        row[name] = value
-    return row
-
-
-def _emit(parsed: Parsed, row: dict[str, float], start: int, interval: int) -> None:
+def _emit(parsed: Parsed, one: dict[str, float], start: int, interval: int) -> None:
     # bcc corrects its estimate below 0 in some versions; what is left negative is no count.
-    hits, misses = max(row["HITS"], 0.0), max(row["MISSES"], 0.0)
+    hits, misses = max(one["HITS"], 0.0), max(one["MISSES"], 0.0)
     parsed.add(
         "page_cache",
         {
@@ -83,7 +66,7 @@ def _emit(parsed: Parsed, row: dict[str, float], start: int, interval: int) -> N
             "interval_ns": interval,
             "lookup_pages": int(hits + misses),
             "demand_miss_pages": int(misses),
-            "dirtied_pages": int(row["DIRTIES"]),
+            "dirtied_pages": int(one["DIRTIES"]),
             "estimated": True,
         },
     )
@@ -93,7 +76,7 @@ def _emit(parsed: Parsed, row: dict[str, float], start: int, interval: int) -> N
         ("CACHE_MB", "cached_bytes"),
         ("CACHED_MB", "cached_bytes"),
     ):
-        if column in row:
-            memory[name] = int(row[column] * MIB)
+        if column in one:
+            memory[name] = int(one[column] * MIB)
     if len(memory) > 1:
         parsed.add("memory_samples", memory)

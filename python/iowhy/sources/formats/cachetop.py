@@ -1,7 +1,5 @@
 """bcc's `cachetop` on a file or a pipe: page cache hits and misses per process and interval."""
 
-from __future__ import annotations
-
 import re
 
 from iowhy.sources.clock import interval_of
@@ -10,7 +8,6 @@ from iowhy.sources.formats._sysstat import Day
 from iowhy.sources.numbers import MIB, NS_PER_S, number
 
 NAME = "cachetop"
-TOOL = "cachetop"
 HINT = r"^\d\d:\d\d:\d\d Buffers MB:|^\s*PID\s+UID\s+CMD\s+HITS\s+MISSES"
 SURE = 0.95
 
@@ -27,7 +24,7 @@ DEFAULT_NS = 5 * NS_PER_S
 
 def read(block: Block) -> Parsed:
     """Into page_cache (per process) and memory_samples."""
-    parsed = Parsed(TOOL, units="pages; memory in MiB")
+    parsed = Parsed(NAME, units="pages; memory in MiB")
     day = Day(None)
     first: int | None = None
     index = -1

@@ -1,7 +1,5 @@
 """Ceph: `ceph -s`, `ceph health detail` and `ceph osd perf`: slow operations, what recovers, how long commits take."""
 
-from __future__ import annotations
-
 import re
 
 from iowhy.sources.format import Block, Parsed

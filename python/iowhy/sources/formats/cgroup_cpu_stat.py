@@ -4,8 +4,6 @@ Documentation/admin-guide/cgroup-v2.rst (µs), scheduler/sched-bwc.rst (version 
 the group began; a period counts only while a thread of the group wants a CPU.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
@@ -44,8 +42,8 @@ def _emit(parsed: Parsed, group: str, found: Sequence[dict[str, int]]) -> None:
     if held_ns is None:
         held_ns = grown("throttled_time")
     used = grown("usage_usec")
-    parsed.measure(group, "cpu_ns", None if used is None else float(used * US))
-    parsed.measure(group, "throttled_ns", None if held_ns is None else float(held_ns))
+    parsed.measure(group, "cpu_ns", used, unit=US)
+    parsed.measure(group, "throttled_ns", held_ns)
     if periods and throttled is not None and 0 <= throttled <= periods:
         parsed.measure(group, "throttled_periods_share", throttled / periods)
         parsed.note(

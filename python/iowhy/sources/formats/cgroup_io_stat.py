@@ -4,8 +4,6 @@ Documentation/admin-guide/cgroup-v2.rst. Devices are MAJOR:MINOR; writes of the 
 charged, and requests to network filesystems not at all.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Sequence
@@ -60,8 +58,7 @@ def _emit(parsed: Parsed, subject: str, found: Sequence[dict[str, float]]) -> No
     if any(value < 0 for value in grown.values()):
         parsed.note(f"{subject}: counters ran backwards: the copies are not in order")
         return
-    for metric, value in grown.items():
-        parsed.measure(subject, metric, value)
+    parsed.measures(subject, grown)
     for count, size in (("reads", "read_bytes"), ("writes", "written_bytes")):
         if grown.get(count) and size in grown:
             parsed.measure(subject, f"{size}_per_request", grown[size] / grown[count])

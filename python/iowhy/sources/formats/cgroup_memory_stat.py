@@ -4,12 +4,10 @@ Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst: bytes. A refau
 again; version 1's limit of 2^63 less a page is none.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed, Snapshot
+from iowhy.sources.format import Block, Parsed, Snapshot
 from iowhy.sources.formats import _cgroup
 
 NAME = "cgroup-memory-stat"
@@ -33,14 +31,8 @@ _NOW = {
     "rss": "anonymous_bytes",
     "slab": "slab_bytes",
 }
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """Its first line above "file" or "rss", or the name above it."""
-    if lines[at].startswith("==>"):
-        return Claim(0.9)
-    below = lines[at + 1] if at + 1 < len(lines) else ""
-    return Claim(0.9, again=True) if re.search(r"(?:^|:)\s*(?:file|rss) \d", below) else None
+BEGINS = "==>"
+NEAR = (r"^==>|(?:^|:)\s*(?:file|rss) \d", 2)
 
 
 def read(block: Block) -> Parsed:

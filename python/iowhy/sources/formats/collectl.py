@@ -4,8 +4,6 @@ Manual: collectl(1). cpu is busy without waiting; KBRead and KBWrit are KiB a se
 Nothing of it is since boot.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 
@@ -16,7 +14,6 @@ from iowhy.sources.formats._sysstat import Day
 from iowhy.sources.numbers import KIB, NS_PER_S, number, size
 
 NAME = "collectl"
-TOOL = "collectl"
 HINT = (
     r"^#\s*<-+CPU|^waiting for \d+ second sample|^#\s*(?:Date\s+)?(?:Time\s+)?cpu sys inter|^### RECORD|^#<-+(?:CPU|Disks)"
     r"|^# (?:DISK|CPU) (?:STATISTICS|SUMMARY)"
@@ -37,7 +34,7 @@ _DISK = ("Name", "rkB/s", "rrqm/s", "r/s", "", "r_await", "wkB/s", "wrqm/s", "w/
 
 def read(block: Block) -> Parsed:
     """Into cpu_samples, vm_samples, memory_samples and disk_samples."""
-    parsed = Parsed(TOOL, units="KB are 1024 bytes; percent of all CPUs", host={"os": "Linux"})
+    parsed = Parsed(NAME, units="KB are 1024 bytes; percent of all CPUs", host={"os": "Linux"})
     reader = _Reader(parsed, interval_of(block.command))
     for at, line in parsed.lines(block):
         if not reader.line(line.strip()):

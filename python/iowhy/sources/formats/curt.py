@@ -3,16 +3,12 @@
 Layout: the curt command in IBM's AIX documentation (System Calls Summary, System Summary). Times are ms.
 """
 
-from __future__ import annotations
-
 import re
-from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import number
 
 NAME = "curt"
-TOOL = "curt"
 HINT = r"^\s*System Calls Summary|^\s*Count\s+Total Time\s+% sys\s+Avg Time|^Run on .*|^\s*System Summary\s*$"
 
 MS = 1_000_000
@@ -29,21 +25,12 @@ _HEADER_LINE = re.compile(
 )
 _COLUMNS = ("cpu_mean_ns", "cpu_min_ns", "cpu_max_ns")
 _ELAPSED = ("elapsed_total_ns", "elapsed_mean_ns", "elapsed_min_ns", "elapsed_max_ns")
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The title or the column names of the calls' table; a system summary in CPU categories."""
-    near = "\n".join(lines[at : at + 12])
-    if "SVC (Address)" in near:
-        return Claim(0.9, again=True)
-    if "processing total time" in near or "processing category" in near:
-        return Claim(0.85, again=True)
-    return None
+NEAR = (r"SVC \(Address\)|processing (?:total time|category)", 12)
 
 
 def read(block: Block) -> Parsed:
     """Into measurements: subject is the call (or a category of CPU time)."""
-    parsed = Parsed(TOOL, units="ms", host={"os": "AIX"})
+    parsed = Parsed(NAME, units="ms", host={"os": "AIX"})
     section = ""
     elapsed = False
     for at, line in parsed.lines(block):

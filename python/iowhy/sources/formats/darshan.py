@@ -5,8 +5,6 @@ independent, collective, split and non-blocking operations apart; here they are 
 too, one written through HDF5 or PnetCDF in all three: their bytes are never added (`_darshan_job`).
 """
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -21,7 +19,6 @@ from iowhy.sources.names import Names
 from iowhy.sources.numbers import NS_PER_S
 
 NAME = "darshan"
-TOOL = "darshan"
 
 #: DARSHAN_MAGIC_NR, behind the version text of 8 bytes; byte order is the writer's.
 MAGIC = 6567223
@@ -86,7 +83,7 @@ def stream(path: Path, names: Names, progress: Progress) -> Parsed:
             "`pip install 'iowhy[darshan]'` and run again"
         ) from None
     size = path.stat().st_size
-    parsed = Parsed(TOOL, units="bytes and seconds, summed over ranks")
+    parsed = Parsed(NAME, units="bytes and seconds, summed over ranks")
     log = backend.log_open(str(path))
     if not log["handle"]:
         raise Problem(f"{path}: PyDarshan cannot read it: it is damaged, or cut off")

@@ -4,16 +4,12 @@ GNU: "1073741824 bytes (1.1 GB, 1.0 GiB) copied, 2.5 s, 430 MB/s"; BSD and macOS
 2.5 secs (429496729 bytes/sec)". The seconds include what dd itself waits for, a sync only with conv=fsync.
 """
 
-from __future__ import annotations
-
 import re
-from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import number
 
 NAME = "dd"
-TOOL = "dd"
 HINT = r"^\d+\+\d+ records in|^\d+ bytes (?:\(.*\) copied, |transferred in )"
 
 #: What makes the rate that of the device: written around the page cache, or through it before dd ends.
@@ -23,17 +19,12 @@ _RECORDS = re.compile(r"(\d{1,18})\+(\d{1,18}) records (in|out)")
 _RESULT = re.compile(
     r"(\d{1,18}) bytes (?:\([^)]*\) copied, ([\d.,e+-]+) s(?:ec\w*)?,|transferred in ([\d.,]+) secs).*"
 )
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The records read, or the result."""
-    found = _RECORDS.match(lines[at]) or _RESULT.fullmatch(lines[at].strip())
-    return Claim(0.9, again=True) if found else None
+NEAR = (rf"^{_RECORDS.pattern}|^{_RESULT.pattern}$", 1)
 
 
 def read(block: Block) -> Parsed:
     """Into measurements: bytes, seconds and bytes per second of each run."""
-    parsed = Parsed(TOOL, units="bytes, seconds")
+    parsed = Parsed(NAME, units="bytes, seconds")
     runs = 0
     counted = any(_RECORDS.fullmatch(line.strip()) for line in block.lines)
     blocks: int | None = None

@@ -4,8 +4,6 @@ Sources of the texts: kernel/hung_task.c, block/blk-core.c, drivers/ata/libata-e
 fs/xfs/xfs_log.c. A hanging task is listed after 120 s (kernel.hung_task_timeout_secs), with its kernel stack.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -17,7 +15,6 @@ from iowhy.sources.formats import _states
 from iowhy.units import plural
 
 NAME = "dmesg"
-TOOL = "dmesg"
 
 _HUNG = re.compile(r"INFO: task (.{1,64}):(\d{1,9}) blocked for more than (\d{1,9}) seconds")
 #: A task in SysRq-w's list, or after "blocked for more than": name, state, thread.
@@ -141,7 +138,7 @@ class _Log(Struct):
 
 def read(block: Block) -> Parsed:
     """Into measurements: events by device, hanging tasks by what their stacks wait for; or that the log has none."""
-    parsed = Parsed(TOOL, units="counts of messages")
+    parsed = Parsed(NAME, units="counts of messages")
     log = _Log()
     for at, line in parsed.lines(block):
         prefix = _PREFIX.match(line)

@@ -4,8 +4,6 @@ Docker's reference, "docker container stats". CPU % is of one CPU. kB, MB, GB ar
 1024; before version 1.12 all were printed with a blank. NET I/O is not storage.
 """
 
-from __future__ import annotations
-
 import re
 
 from iowhy.sources.format import Block, Parsed

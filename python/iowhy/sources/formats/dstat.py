@@ -4,8 +4,6 @@ Manual: dstat(1). Rates are per second; bytes have letters of powers of 1024, in
 boot. "paging" are bytes of swap; "dsk/total" is what vmstat calls bi and bo.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Mapping, Sequence
@@ -17,7 +15,6 @@ from iowhy.sources.formats._sysstat import Day
 from iowhy.sources.numbers import KIB, size
 
 NAME = "dstat"
-TOOL = "dstat"
 #: Words of the second title, each of which is of one group.
 _COLUMNS = r"usr sys idl wai|read  writ|run blk new|used  (?:buff|free)|int   csw"
 COMMAS_PART = True
@@ -58,7 +55,7 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
 
 def read(block: Block) -> Parsed:
     """Into cpu_samples, vm_samples, memory_samples, disk_samples; rates of disks alone into measurements."""
-    parsed = Parsed(TOOL, units="bytes a second, letters are powers of 1024; percent of all CPUs")
+    parsed = Parsed(NAME, units="bytes a second, letters are powers of 1024; percent of all CPUs")
     rows: list[dict[_Column, str]] = []
     titles: list[str] = []
     above = ""

@@ -3,13 +3,10 @@
 VMware's guide: DAVG is the device's part, KAVG the hypervisor's, GAVG their sum, QAVG the part of KAVG in queues; milliseconds.
 """
 
-from __future__ import annotations
-
 from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import number
 
 NAME = "esxtop"
-TOOL = "esxtop"
 HINT = r"\bDAVG/cmd\s+KAVG/cmd"
 
 _MS = {
@@ -23,7 +20,7 @@ _RATES = {"READS/s": "reads_per_s", "WRITES/s": "writes_per_s", "CMDS/s": "comma
 
 def read(block: Block) -> Parsed:
     """Into measurements of each adapter, device or machine: its row's last cells are those of the header's last words."""
-    parsed = Parsed(TOOL, units="ms; per second")
+    parsed = Parsed(NAME, units="ms; per second")
     columns: list[str] = []
     for at, line in parsed.lines(block):
         words = line.split()

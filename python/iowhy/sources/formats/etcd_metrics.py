@@ -4,8 +4,6 @@ Format: Prometheus' exposition formats; buckets are cumulative, up to and includ
 99th percentile of WAL fsyncs and 25 ms for commits as what a fit disk keeps. All counts are since the process began.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Sequence
@@ -14,7 +12,6 @@ from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import LARGEST
 
 NAME = "etcd"
-TOOL = "etcd"
 HINT = r"^etcd_\w*_seconds_(?:bucket\{|sum\b|count\b)|^# (?:HELP|TYPE) etcd_"
 
 _SAMPLE = re.compile(
@@ -27,7 +24,7 @@ _PERCENTILES = {"p50": 0.5, "p99": 0.99}
 
 def read(block: Block) -> Parsed:
     """Into histograms, metric NAME_ns, and measurements: count, mean, bounds of the median and 99th percentile."""
-    parsed = Parsed(TOOL, units="seconds; counts since the process began")
+    parsed = Parsed(NAME, units="seconds; counts since the process began")
     buckets: dict[str, list[tuple[float, float]]] = defaultdict(list)
     totals: dict[str, dict[str, float]] = defaultdict(dict)
     for at, line in parsed.lines(block):
@@ -77,18 +74,7 @@ def _histogram(parsed: Parsed, name: str, buckets: Sequence[tuple[float, float]]
     for bound, upto in buckets:
         high = None if bound == float("inf") else round(bound * 1e9)
         if upto > below:
-            parsed.add(
-                "histograms",
-                {
-                    "ts_ns": None,
-                    "metric": f"{name.removesuffix('_seconds')}_ns",
-                    "dev": None,
-                    "comm": None,
-                    "low": low,
-                    "high": high,
-                    "count": round(upto - below),
-                },
-            )
+            parsed.bucket(f"{name.removesuffix('_seconds')}_ns", low, high, round(upto - below))
         below, low = max(below, upto), low if high is None else high
     for label, share in _PERCENTILES.items():
         within = next((bound for bound, upto in buckets if upto >= share * total), None)

@@ -3,8 +3,6 @@
 A plan's first line of buffers counts those of all nodes below it. Blocks have 8 KiB.
 """
 
-from __future__ import annotations
-
 import re
 
 from iowhy.sources.format import Block, Parsed

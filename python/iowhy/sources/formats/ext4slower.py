@@ -4,8 +4,6 @@ Columns: ext4slower(8): TIME, COMM, PID, T (R read, W write, O open, S sync), BY
 fileslower(8): TIME(s), COMM, TID, D, BYTES, LAT(ms), FILENAME. Only operations slower than a threshold (10 ms) are in it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -4,15 +4,12 @@ Layout: filefrag(8) of e2fsprogs. Numbers are in the block size that the line ab
 in hexadecimal. Without -v only the count is known.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed, as_word
+from iowhy.sources.format import Block, Parsed, as_word
 
 NAME = "filefrag"
-TOOL = "filefrag"
 HINT = r"^(?:Filesystem type is: |File size of |.*: \d+ extents? found)"
 
 _SIZE = re.compile(r"File size of (.*) is (\d+) \((\d+) blocks? of (\d+) bytes\)")
@@ -27,16 +24,12 @@ _FLAGS = {
     "encrypted": "encrypted", "not_aligned": "not_aligned", "inline": "inline",
     "tail_packed": "inline", "unwritten": "unwritten", "merged": "merged", "shared": "shared",
 }  # fmt: skip
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """Its first lines, or the count at the end."""
-    return Claim(0.95, again=True) if len(lines[at]) < 5000 else None
+SURE = 0.95
 
 
 def read(block: Block) -> Parsed:
     """Into extents (phase after) and files; counts of files without -v into measurements."""
-    parsed = Parsed(TOOL)
+    parsed = Parsed(NAME)
     hexadecimal = any(re.fullmatch(r"-[a-wyz]*x\w*", word) for word in block.command or ())
     path, unit = "", 4096
     extents = 0

@@ -4,8 +4,6 @@ Columns: filetop(8): TID (-p: PID), COMM, READS, WRITES, R_Kb, W_Kb, T (R regula
 the 20 largest unless -r says otherwise. What is read from the page cache is in it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
@@ -14,7 +12,6 @@ from iowhy.sources.formats._screens import HEAD, screens
 from iowhy.sources.numbers import KIB
 
 NAME = "filetop"
-TOOL = "filetop"
 HINT = r"^\s*[TP]ID\s+COMM\s+READS\s+WRITES\s+R_K[Bb]|" + HEAD
 SURE = 0.95
 BEGINS = "Tracing"
@@ -27,7 +24,7 @@ _ROW = re.compile(
 
 def read(block: Block) -> Parsed:
     """Each thread's calls into process_io, files into measurements: sums over all of the intervals."""
-    parsed = Parsed(TOOL, units="Kb of 1024 bytes, asked for by calls")
+    parsed = Parsed(NAME, units="Kb of 1024 bytes, asked for by calls")
     found, interval = screens(
         block, parsed, lambda text: "READS" in text and "WRITES" in text, _ROW
     )

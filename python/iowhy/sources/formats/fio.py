@@ -4,31 +4,26 @@ fio's documentation, "JSON output": bw in KiB/s (bw_bytes since 3.0), latencies 
 (clat_ns, lat_ns) and in µs before (clat, lat); old versions print the same key twice.
 """
 
-from __future__ import annotations
+from collections.abc import Mapping
 
-from collections.abc import Mapping, Sequence
-
-from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats._json import begins_with, items, mapping, real, reals, value_of
+from iowhy.sources.format import Block, Parsed
+from iowhy.sources.formats._json import items, mapping, real, reals, value_of
 from iowhy.sources.numbers import KIB
 
 NAME = "fio"
-TOOL = "fio"
 LONG_LINES = True
-HINT = r"^\s*\{\s*(?:$|\"fio version\")|^fio: |^fio-\d"
+HINT = r"^\s*\{\s*(?:$|\"fio version\")"
 
 MS = 1_000_000
 DIRECTIONS = (("read", "read"), ("write", "write"), ("trim", "trim"))
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The object with "fio version" first."""
-    return Claim(0.95) if begins_with(lines, at, '"fio version"') else None
+SURE = 0.95
+BEGINS = ""
+NEAR = ('"fio version"', 8)
 
 
 def read(block: Block) -> Parsed:
     """Into measurements: subject is the job."""
-    parsed = Parsed(TOOL)
+    parsed = Parsed(NAME)
     value = mapping(value_of(block, parsed))
     version = value.get("fio version")
     parsed.version = version if isinstance(version, str) else None
@@ -56,26 +51,25 @@ def _job(parsed: Parsed, subject: str, job: Mapping[str, object]) -> None:
         if not numbers.get("io_bytes", numbers.get("iops", 0.0)):
             continue
         parsed.measure(subject, f"{name}_iops", numbers.get("iops"))
-        speed = numbers.get("bw_bytes")
-        if speed is None and "bw" in numbers:
-            speed = numbers["bw"] * KIB
-        parsed.measure(subject, f"{name}_bytes_per_s", speed)
+        parsed.measure(subject, f"{name}_bytes_per_s", numbers.get("bw_bytes"))
+        if "bw_bytes" not in numbers:
+            parsed.measure(subject, f"{name}_bytes_per_s", numbers.get("bw"), unit=KIB)
         parsed.measure(subject, f"{name}_count", numbers.get("total_ios"))
-        parsed.measure(subject, f"{name}_runtime_ns", _scaled(numbers.get("runtime"), MS))
+        parsed.measure(subject, f"{name}_runtime_ns", numbers.get("runtime"), unit=MS)
         for key, short in (("lat", "lat"), ("clat", "clat"), ("slat", "slat")):
             mean, unit = _latency(side, key)
-            parsed.measure(subject, f"{name}_{short}_mean_ns", _scaled(mean.get("mean"), unit))
-            parsed.measure(subject, f"{name}_{short}_max_ns", _scaled(mean.get("max"), unit))
+            parsed.measure(subject, f"{name}_{short}_mean_ns", mean.get("mean"), unit=unit)
+            parsed.measure(subject, f"{name}_{short}_max_ns", mean.get("max"), unit=unit)
         details, unit = _percentiles(side)
-        parsed.measure(subject, f"{name}_clat_p99_ns", _scaled(details.get("99.000000"), unit))
+        parsed.measure(subject, f"{name}_clat_p99_ns", details.get("99.000000"), unit=unit)
     sync = mapping(job.get("sync"))
     mean, unit = _latency(sync, "lat")
     if reals(sync).get("total_ios"):
         parsed.measure(subject, "sync_count", reals(sync)["total_ios"])
-        parsed.measure(subject, "sync_lat_mean_ns", _scaled(mean.get("mean"), unit))
+        parsed.measure(subject, "sync_lat_mean_ns", mean.get("mean"), unit=unit)
     numbers = reals(job)
     for key, metric in (("usr_cpu", "cpu_user_share"), ("sys_cpu", "cpu_kernel_share")):
-        parsed.measure(subject, metric, _scaled(numbers.get(key), 0.01))
+        parsed.measure(subject, metric, numbers.get(key), unit=0.01)
     parsed.measure(subject, "context_switches", numbers.get("ctx"))
     parsed.measure(subject, "error", numbers.get("error"))
 
@@ -89,7 +83,3 @@ def _latency(side: Mapping[str, object], name: str) -> tuple[dict[str, float], f
 def _percentiles(side: Mapping[str, object]) -> tuple[dict[str, float], float]:
     key, unit = ("clat_ns", 1.0) if "clat_ns" in side else ("clat", 1000.0)
     return reals(mapping(side.get(key)).get("percentile")), unit
-
-
-def _scaled(value: float | None, unit: float) -> float | None:
-    return None if value is None else value * unit

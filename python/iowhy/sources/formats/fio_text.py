@@ -4,17 +4,14 @@ fio's documentation, "Interpreting the output". Each block of latencies names it
 as KiB of version 3 are. With --group_reporting a block is of several jobs together.
 """
 
-from __future__ import annotations
-
 import re
-from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import KIB, number, size
 
 NAME = "fio-text"
 TOOL = "fio"
-HINT = r"^\S.{0,100}: \(g(?:roupid)?=\d+|^fio-\d|^Run status group|^\s+(?:read|write|trim)\s*:\s*(?:IOPS=|io=)"
+HINT = r"^\S.{0,100}: \((?:groupid=\d+, jobs=|g=\d+\): rw=)|^Run status group|^\s+(?:read|write|trim)\s*:\s*(?:IOPS=|io=)"
 
 _JOB = re.compile(r"(\S.{0,99}?): \(groupid=\d+, jobs=(\d+)\): err=\s*(\d+).*")
 _SIDE = re.compile(r"\s*(read|write|trim)\s*:\s*(.*)")
@@ -36,15 +33,7 @@ _OTHER = re.compile(
     r"complete\s|latency\s+:|Run status|Disk stats|(?:READ|WRITE|TRIM): |fsync/fdatasync|\S.*: Laying out|"
     r"note: |rand_seed|mixed: )"
 )
-_THOUSANDS = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The line of a job, before or after it ran, or one of its directions."""
-    line = lines[at]
-    mine = _JOB.fullmatch(line.rstrip()) or re.match(r"\S.{0,100}: \(g=\d+\): rw=", line)
-    side = _SIDE.fullmatch(line)
-    return Claim(0.85, again=True) if mine or side or line.startswith("Run status group") else None
+SURE = 0.85
 
 
 def read(block: Block) -> Parsed:

@@ -4,17 +4,14 @@ Manual: free(1). The unit is not printed: it is taken from the command line, a l
 numbers, or from what a page size of 4 KiB allows.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
 from iowhy.sources.clock import interval_of
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import KIB, MIB, NS_PER_S, number, size
 
 NAME = "free"
-TOOL = "free"
 #: First words of its header; the columns keep their order in every language.
 _TOTALS = ("total", "gesamt", "总计", "总量", "總計", "合計", "totale", "totaal", "всего", "razem", "celkem")  # fmt: skip
 HINT = r"^\s*(?:" + "|".join(_TOTALS) + r")\s+\S+\s+\S+"
@@ -27,20 +24,13 @@ OPTIONS = {
     "-b": 1, "--bytes": 1, "-k": KIB, "--kibi": KIB, "-m": MIB, "--mebi": MIB,
     "-g": 1024**3, "--gibi": 1024**3, "--kilo": 1000, "--mega": 1_000_000, "--giga": 1_000_000_000,
 }  # fmt: skip
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The column names with the row Mem: below."""
-    below = lines[at + 1] if at + 1 < len(lines) else ""
-    if below.lstrip().startswith("Mem:"):
-        return Claim(0.9, again=True)
-    foreign = lines[at].split()[0] != "total" and _ROW.fullmatch(below.strip()) is not None
-    return Claim(0.8, again=True) if foreign and not re.search(r"\d", lines[at]) else None
+SURE = 0.85
+FIRST = (rf".*\n\s*Mem:|(?!\s*total\s)\D*\n\s*{_ROW.pattern}$", 2)
 
 
 def read(block: Block) -> Parsed:
     """Into memory_samples, one row per reading; each needs its Mem: row."""
-    parsed = Parsed(TOOL)
+    parsed = Parsed(NAME)
     step = interval_of(block.command) or NS_PER_S
     columns: list[str] = []
     foreign = False

@@ -3,13 +3,8 @@
 Manual: iostat(8) of FreeBSD. kr/s and kw/s are KiB; times are ms; the first report is since boot.
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-
-from iowhy.sources.clock import interval_of
-from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats._iostat import device_counters
+from iowhy.sources.format import Block, Parsed
+from iowhy.sources.formats._iostat import add_disk
 from iowhy.sources.numbers import numbers
 
 NAME = "freebsd-iostat"
@@ -18,14 +13,7 @@ HINT = r"^\s*extended device statistics|^device\s+r/[si]\s+w/[si]\s+kr/[si]"
 
 #: Its columns that iostat of Linux has under another name.
 _RENAMED = {"kr/s": "rkB/s", "kw/s": "wkB/s", "ms/r": "r_await", "ms/w": "w_await", "svc_t": "await", "%b": "%util"}  # fmt: skip
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The column names, or the title above them."""
-    for line in lines[at : at + 2]:
-        if line.split()[:3] == ["device", "r/s", "w/s"] and "actv" not in line:
-            return Claim(0.9, again=True)
-    return None
+NEAR = (r"^\s*device\s+r/s\s+w/s\s(?!.*actv)", 2)
 
 
 def read(block: Block) -> Parsed:
@@ -47,22 +35,8 @@ def read(block: Block) -> Parsed:
             reports[-1][words[0]] = dict(zip(columns, values, strict=False))
         else:
             parsed.reject(at, line)
-    if reports:
-        parsed.note("the first report of iostat is an average since boot, and not taken for load")
-    if len(reports) < 2:
-        parsed.missing.append("iostat -x -w 1 -c 10")
-    interval = parsed.length_ns(interval_of(block.command), reports[1:])
-    for at, report in enumerate(reports[1:]):
+    more = "iostat -x -w 1 -c 10"
+    for report, start, interval in parsed.load(reports, "report of iostat", block, more):
         for name, row in report.items():
-            counters = device_counters(row, interval)
-            if counters is not None:
-                key = {"dev": block.names.disk(name)}
-                parsed.intervals.add(
-                    "disk_samples",
-                    key,
-                    at * interval,
-                    interval,
-                    counters,
-                    {"in_flight": int(row["qlen"])} if "qlen" in row else {},
-                )
+            add_disk(parsed, block.names, name, row, start, interval, "qlen")
     return parsed

@@ -1,12 +1,10 @@
 """FreeBSD `top`: the summary and the processes. Manual: top(1) of FreeBSD."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Parsed
-from iowhy.sources.formats._iostat import cpu_counters
+from iowhy.sources.formats._iostat import add_cpu
 from iowhy.sources.numbers import NS_PER_S, number, size
 
 NAME = "freebsd-top"
@@ -35,11 +33,8 @@ def read(block: Block) -> Parsed:
             states = {name: float(value) for value, name in _STATE.findall(match[1])}
             if "idle" in states:
                 states["irq"] = states.pop("interrupt", 0.0)
-                counters = cpu_counters(states, interval)
                 parsed.note("FreeBSD counts waiting for I/O as idle: iowait is unknown, not 0")
-                parsed.intervals.add(
-                    "cpu_samples", {"cpu": -1}, count * interval, interval, counters
-                )
+                add_cpu(parsed, states, count * interval, interval)
         elif text.startswith("Mem:"):
             amounts = {name: size(value) for value, name in _AMOUNT.findall(text)}
             row: dict[str, object] = {"ts_ns": (count + 1) * interval}

@@ -5,28 +5,18 @@ Manual: vmstat(8) of FreeBSD. `avm` and `fre` are units of 1024 bytes (or have a
 is idle time. The first line is the average since boot.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats import _vmstat
-from iowhy.sources.numbers import KIB, NS_PER_S, numbers, size
+from iowhy.sources.numbers import KIB, NS_PER_S, row, size
 
 NAME = "freebsd-vmstat"
 TOOL = "vmstat"
 HINT = r"^\s*procs\s+memory\s+page\s|^\s*r\s+b\s+w\s+avm\s+fre\s"
 
 PAGE = 4096
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The column names: r b w avm fre flt …"""
-    for line in lines[at : at + 2]:
-        words = line.split()
-        if words[:5] == ["r", "b", "w", "avm", "fre"] and words[-3:] == ["us", "sy", "id"]:
-            return Claim(0.9, again=True)
-    return None
+NEAR = (r"^\s*r\s+b\s+w\s+avm\s+fre\s.*\bus\s+sy\s+id\s*$", 2)
 
 
 def read(block: Block) -> Parsed:
@@ -46,30 +36,26 @@ def read(block: Block) -> Parsed:
             parsed.reject(at, line)
     if len(rows) > 1:
         parsed.note("FreeBSD counts waiting for I/O as idle: iowait is unknown, not 0")
-    for row, start, interval in _vmstat.load(parsed, block, rows, "vmstat -w 5 -c 10"):
+    for one, start, interval in parsed.load(rows, "line of vmstat", block, "vmstat -w 5 -c 10"):
         seconds = interval / NS_PER_S
         counters = {
-            "context_switches": row.get("cs", 0.0) * seconds,
-            "page_in_bytes": row.get("pi", 0.0) * PAGE * seconds,
-            "page_out_bytes": row.get("po", 0.0) * PAGE * seconds,
+            "context_switches": one.get("cs", 0.0) * seconds,
+            "page_in_bytes": one.get("pi", 0.0) * PAGE * seconds,
+            "page_out_bytes": one.get("po", 0.0) * PAGE * seconds,
         }
-        _vmstat.emit(parsed, row, start, interval, counters, row["fre"])
-        for disk in _disks(row):
-            parsed.measure(disk, "operations_per_s", row[disk], start + interval)
+        _vmstat.emit(parsed, one, start, interval, counters, one["fre"])
+        for disk in _disks(one):
+            parsed.measure(disk, "operations_per_s", one[disk], start + interval)
     return parsed
 
 
 def _row(columns: Sequence[str], words: Sequence[str]) -> dict[str, float] | None:
-    if not columns or len(words) != len(columns):
-        return None
-    values = numbers(words, size)
-    if values is None:
-        return None
-    row = dict(zip(columns, values, strict=True))
-    for name, word in zip(columns, words, strict=True):
-        if name in {"avm", "fre"} and word[-1].isdigit():
-            row[name] *= KIB
-    return row
+    found = row(columns, words, size)
+    if found is not None:
+        for name, word in zip(columns, words, strict=True):
+            if name in {"avm", "fre"} and word[-1].isdigit():
+                found[name] *= KIB
+    return found
 
 
 def _disks(row: _vmstat.Row) -> list[str]:

@@ -4,8 +4,6 @@ Manual: fs_usage(1). A line ends with the time that it took, W where the thread 
 number when wide. The time in front is that of the end. B is in bytes, D a block of the device.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
@@ -85,25 +83,12 @@ def _event(
         sums[4] += _FAILED.match(rest) is not None
         return
     letters = kind[1] or kind[2]
-    parsed.add(
-        "block_requests",
-        {
-            "queue_ns": end - took,
-            "issue_ns": end - took,
-            "complete_ns": end,
-            "dev": block.names.disk(disk[1]),
-            # Blocks of the device, whose size is not printed: no sector can be told.
-            "sector": None,
-            "bytes": int(size[1], 16),
-            "op": "read" if letters in {"Rd", "PgIn"} else "write",
-            "flags": ["metadata"] if "Meta" in found["name"] else [],
-            "tgid": tid,
-            "tid": tid,
-            "owner_kind": "metadata" if "Meta" in found["name"] else "data",
-            "in_scope": True,
-            "error": 0,
-        },
-    )
+    op = "read" if letters in {"Rd", "PgIn"} else "write"
+    kind_of = "metadata" if "Meta" in found["name"] else "data"
+    flags = [kind_of] if kind_of == "metadata" else []
+    dev, moved = block.names.disk(disk[1]), int(size[1], 16)
+    # Blocks of the device, whose size is not printed: no sector can be told.
+    parsed.request(dev, (end - took, end - took, end), None, moved, op, flags, tid, kind_of)
 
 
 def _emit(parsed: Parsed, totals: dict[tuple[int, str], list[int]], first: int, last: int) -> None:

@@ -4,49 +4,28 @@ Layout: Documentation/trace/ftrace.rst, trace-cmd-report(1). The process id in b
 latency letters may be missing; trace-cmd pads the event's name and prints some events its own way.
 """
 
-from __future__ import annotations
-
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import IO
 
-from iowhy.sources.format import Block, Claim, Parsed, Progress
+from iowhy.sources.format import Block, Parsed, Progress
 from iowhy.sources.names import Names
 from iowhy.sources.tracing import events, splitter
 from iowhy.sources.tracing.workspace import ON_DISK_FROM_BYTES, Workspace, space_for
 
 NAME = "ftrace"
-TOOL = "ftrace"
 TRACE_CMD = "trace-cmd report"
 HINT = r"^# tracer: |^cpus=\d|^CPU:\d+ \[|^.{1,40}-\d+ .{0,50} \d+\.\d{3,9}: +\w"
 
 #: comm, tid, tgid, cpu (with brackets, or with -l before the letters), seconds, fraction, event, its text.
-_EVENT = (
+EVENT = (
     r"^\s*(.*?)-(\d+)\s+(?:\(\s*([\d-]+)\)\s+)?(?:\[(\d+)\]\s+(?:[^\s\d:]\S{3,5}\s+|\.{4,5}\s+|\d\S{3,4}\s+)?"
     r"|(\d+)[.\w]{4,6}\s+)(\d+)\.(\d+):\s+(\w+)(:| ->|\()\s*(.*?)\s*$"
 )
-_OTHER = r"^\s*$|^\s*#|^cpus=|^CPU:\d+ \[|^\s*[0-9a-f]{8,} |^\s*=> |^version = |^trace-cmd|^TRACE:|^capturing trace|<stack trace>"
-_LINE = re.compile(_EVENT)
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The file's header, or a line of an event."""
-    line = lines[at][:4096]
-    if line.startswith(("# tracer:", "cpus=")):
-        return Claim(0.9)
-    return Claim(0.85, again=True) if _LINE.match(line) else None
-
-
-def sniff_head(head: bytes) -> float | None:
-    """The file's header, or events in the first lines."""
-    sample = head.decode("utf-8", errors="replace").splitlines()[:-1][:300]
-    if any(line.startswith("# tracer:") for line in sample[:20]):
-        return 0.95
-    other = re.compile(_OTHER)
-    hits = sum(_LINE.match(line[:4096]) is not None for line in sample)
-    rest = sum(other.match(line) is not None for line in sample)
-    return 0.9 if hits and hits + rest >= 0.8 * len(sample) else None
+OTHER = r"^\s*$|^\s*#|^cpus=|^CPU:\d+ \[|^\s*[0-9a-f]{8,} |^\s*=> |^version = |^trace-cmd|^TRACE:|^capturing trace|<stack trace>"
+SURE = 0.85
+BEGINS = "# tracer:|cpus="
+NEAR = (rf"^# tracer:|^cpus=|{EVENT}", 1)
 
 
 def read(block: Block) -> Parsed:
@@ -77,7 +56,7 @@ def from_file(file: IO[bytes], source: str, tool: str, names: Names, progress: P
 
 
 def _tool(first: Iterable[bytes]) -> str:
-    return TRACE_CMD if any(line.startswith(b"cpus=") for line in first) else TOOL
+    return TRACE_CMD if any(line.startswith(b"cpus=") for line in first) else NAME
 
 
 def _parsed(tool: str) -> Parsed:

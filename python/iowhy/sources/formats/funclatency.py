@@ -1,29 +1,22 @@
 """bcc's (and libbpf-tools') `funclatency`: how long calls of a function take, in the kernel or a program."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats import _histogram
 
 NAME = "funclatency"
-TOOL = "funclatency"
 HISTOGRAMS = True
 HINT = r"^Tracing \d+ functions? for|^Function = "
 
 _TITLE = re.compile(r"(?:Tracing \d+ functions? for \"?|Function = b?'?)([^\s\"']{1,100})")
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """Its first line, or a function's name above a histogram."""
-    return Claim(0.9, again=lines[at].startswith("Function")) if _TITLE.match(lines[at]) else None
+BEGINS = "Tracing"
+NEAR = (f"^{_TITLE.pattern}", 1)
 
 
 def read(block: Block) -> Parsed:
     """Into histograms, metric function_latency_ns and the function."""
-    parsed = Parsed(TOOL)
+    parsed = Parsed(NAME)
     match = _TITLE.match(block.lines[0]) if block.lines else None
     name = f" {match[1]}" if match else ""
     _histogram.read(block, parsed, f"function_latency_ns{name}")

@@ -3,18 +3,15 @@
 Manual: gstat(8). kBps are KiB a second; ms are means for an operation; dT is the length of the interval.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 
 from iowhy.sources.clock import interval_of
 from iowhy.sources.format import Block, Parsed
-from iowhy.sources.formats._iostat import device_counters
-from iowhy.sources.numbers import NS_PER_S, numbers
+from iowhy.sources.formats._iostat import add_disk
+from iowhy.sources.numbers import NS_PER_S, row
 
 NAME = "gstat"
-TOOL = "gstat"
 HINT = r"^\s*L\(q\)\s+ops/s\s+r/s|^dT: [\d.]+s\s+w: [\d.]+s"
 SURE = 0.95
 NEAR = (r"L\(q\)", 2)
@@ -37,21 +34,25 @@ _PART = re.compile(
 
 def read(block: Block) -> Parsed:
     """Into disk_samples, of whole disks."""
-    parsed = Parsed(TOOL, units="KiB per second, times in ms", host={"os": "FreeBSD"})
+    parsed = Parsed(NAME, units="KiB per second, times in ms", host={"os": "FreeBSD"})
     columns: list[str] = []
     elapsed = interval_of(block.command)
     screens: list[tuple[int | None, dict[str, dict[str, float]]]] = []
     for at, line in parsed.lines(block):
         words = line.replace("|", " ").split()
-        if found := _ELAPSED.fullmatch(line.strip()):
-            elapsed = round(float(found[1]) * NS_PER_S) or elapsed
+        if length := _ELAPSED.fullmatch(line.strip()):
+            elapsed = round(float(length[1]) * NS_PER_S) or elapsed
         elif words[0] == "L(q)":
             columns = _columns(words)
             screens.append((elapsed, {}))
-        elif screens and len(words) >= len(columns) and (row := _row(columns, words)) is not None:
+        elif (
+            screens
+            and (found := row(columns[:-1], words[: len(columns) - 1])) is not None
+            and len(words) >= len(columns)
+        ):
             if words[len(columns) - 1] in screens[-1][1]:
                 screens.append((elapsed, {}))  # of -B the titles came once
-            screens[-1][1][words[len(columns) - 1]] = row
+            screens[-1][1][words[len(columns) - 1]] = found
         else:
             parsed.reject(at, line)
     _emit(parsed, screens, block)
@@ -67,11 +68,6 @@ def _columns(words: Sequence[str]) -> list[str]:
         name = _RENAMED.get(word, word)
         found.append(f"{letter}{name}" if word == "kBps" else name)
     return found
-
-
-def _row(columns: Sequence[str], words: Sequence[str]) -> dict[str, float] | None:
-    values = numbers(words[: len(columns) - 1])
-    return None if values is None else dict(zip(columns, values, strict=False))
 
 
 def _emit(
@@ -90,11 +86,7 @@ def _emit(
         interval = elapsed or NS_PER_S
         wholes = [name for name in rows if not _PART.fullmatch(name)] or list(rows)
         for name in wholes:
-            row = dict(rows[name])
-            row["%util"] = row.pop("%busy", 0.0)
-            counters = device_counters(row, interval)
-            if counters is not None:
-                key = {"dev": block.names.disk(name)}
-                level = {"in_flight": int(row["L(q)"])}
-                parsed.intervals.add("disk_samples", key, start, interval, counters, level)
+            one = dict(rows[name])
+            one["%util"] = one.pop("%busy", 0.0)
+            add_disk(parsed, block.names, name, one, start, interval, "L(q)")
         start += interval

@@ -1,14 +1,11 @@
 """hdparm -t and -T: how fast a disk is read in order, and memory."""
 
-from __future__ import annotations
-
 import re
 
 from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats import _lines
 
 NAME = "hdparm"
-TOOL = "hdparm"
 HINT = r"^/dev/\S+:\s*$|^\s*Timing (?:cached|buffered disk|O_DIRECT (?:cached|disk)) reads:"
 NEAR = (r"^\s*Timing .* reads:", 3)
 _LINES = (
@@ -23,4 +20,4 @@ _LINES = (
 
 def read(block: Block) -> Parsed:
     """Into measurements of the disk; its megabytes are powers of two."""
-    return _lines.read(block, TOOL, _LINES)
+    return _lines.read(block, NAME, _LINES)

@@ -1,7 +1,5 @@
 """Elasticsearch's and OpenSearch's hot_threads: what busy threads do, by samples of their stacks."""
 
-from __future__ import annotations
-
 import re
 
 from iowhy.sources.format import Block, Parsed

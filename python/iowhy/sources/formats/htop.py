@@ -3,8 +3,6 @@
 Meters of CPUs do not say what is user, kernel or waiting for I/O; the bar of memory leaves out buffers and the page cache.
 """
 
-from __future__ import annotations
-
 import re
 
 from iowhy.sources.format import Block, Parsed
@@ -12,7 +10,6 @@ from iowhy.sources.formats import _states
 from iowhy.sources.numbers import number, size
 
 NAME = "htop"
-TOOL = "htop"
 HINT = r"^\s*F1\s?Help\s+F2\s?Setup|^\s*PID\W*USER\W+PRI\W+NI\W+VIRT\W+RES\W+SHR\W+S\W+CPU%|^\s*(?:\d{1,3}|Avg|CPU|Mem|Swp)\s*\[[|#*\s]*\s[\d.]+%\]|^\s*(?:Mem|Swp)\s*\[\D*[\d.]+[KMGT]?/[\d.]+[KMGT]?\]"
 SURE = 0.8
 
@@ -29,7 +26,7 @@ _SCREEN = re.compile(
 
 def read(block: Block) -> Parsed:
     """Into memory_samples and measurements: of the CPUs together, and of each process that computes or is in state D."""
-    parsed = Parsed(TOOL, units="KiB, MiB, GiB; percent of one CPU")
+    parsed = Parsed(NAME, units="KiB, MiB, GiB; percent of one CPU")
     cpus: dict[str, float] = {}
     memory: dict[str, int] = {}
     sleepers: list[_states.Sleeper] = []

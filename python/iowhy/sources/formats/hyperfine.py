@@ -1,14 +1,9 @@
 """`hyperfine --export-json`: times of commands, in seconds."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-
-from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats._json import begins_with, items, mapping, real, value_of
+from iowhy.sources.format import Block, Parsed
+from iowhy.sources.formats._json import items, mapping, real, value_of
 
 NAME = "hyperfine"
-TOOL = "hyperfine"
 LONG_LINES = True
 HINT = r'^\s*\{\s*(?:$|"results")'
 
@@ -16,16 +11,14 @@ METRICS = {
     "mean": "mean_s", "stddev": "stddev_s", "median": "median_s", "user": "cpu_user_s",
     "system": "cpu_kernel_s", "min": "min_s", "max": "max_s",
 }  # fmt: skip
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """An object with results of commands."""
-    return Claim(0.95) if begins_with(lines, at, '"results"', '"command"') else None
+SURE = 0.95
+BEGINS = ""
+FIRST = (r'[\s\S]*"results"[\s\S]*"command"', 8)
 
 
 def read(block: Block) -> Parsed:
     """Into measurements: subject is the command (with its parameters)."""
-    parsed = Parsed(TOOL, units="seconds")
+    parsed = Parsed(NAME, units="seconds")
     value = mapping(value_of(block, parsed))
     for result in items(value.get("results")):
         row = mapping(result)

@@ -4,8 +4,6 @@ MySQL's manual, "InnoDB Standard Monitor". Rates are means over the seconds that
 began. Pending counts are of the moment.
 """
 
-from __future__ import annotations
-
 import re
 
 from iowhy.sources.format import Block, Parsed

@@ -1,14 +1,11 @@
 """ioping: how long single requests to a device or folder take, one after the other."""
 
-from __future__ import annotations
-
 import re
 
 from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats import _lines
 
 NAME = "ioping"
-TOOL = "ioping"
 HINT = (
     r"^\d[\d.]* \w*B? ?(?:<<<|>>>|from|to) \S.*: request=\d+ time=|^--- \S.* ioping statistics ---"
 )
@@ -25,4 +22,4 @@ _PASSED = re.compile(r"^generated |^$")
 
 def read(block: Block) -> Parsed:
     """Into measurements of the device or folder."""
-    return _lines.read(block, TOOL, _LINES, _PASSED)
+    return _lines.read(block, NAME, _LINES, _PASSED)

@@ -4,15 +4,12 @@ Columns: iosnoop(8): [STARTs] [ENDs] COMM PID TYPE DEV BLOCK BYTES LATms. TYPE a
 M metadata, A readahead); a flush's BLOCK is -1 as unsigned.
 """
 
-from __future__ import annotations
-
 import re
 
 from iowhy.sources.format import Block, Parsed
 from iowhy.sources.names import dev_number
 
 NAME = "iosnoop"
-TOOL = "iosnoop"
 COMMAS_PART = True
 HINT = r"^\s*(?:STARTs\s+)?(?:ENDs\s+)?COMM\s+PID\s+TYPE\s+DEV\s+BLOCK\s+BYTES\s+LATms|^Tracing block I/O\.? ?(?:\.\.)?"
 SURE = 0.96
@@ -29,7 +26,7 @@ _FLAGS = {"S": "sync", "M": "metadata", "A": "readahead"}
 
 def read(block: Block) -> Parsed:
     """With a time, into block_requests; without, their sums for each disk and kind into measurements."""
-    parsed = Parsed(TOOL, units="seconds, milliseconds, bytes", host={"os": "Linux"})
+    parsed = Parsed(NAME, units="seconds, milliseconds, bytes", host={"os": "Linux"})
     starts = ends = False
     sums: dict[tuple[str, str], list[float]] = {}
     for at, line in parsed.lines(block):
@@ -79,21 +76,7 @@ def _row(
         return
     issue = times[0] if starts else times[0] - latency
     complete = times[-1] if ends and len(times) > 1 - (not starts) else issue + latency
-    parsed.add(
-        "block_requests",
-        {
-            "queue_ns": issue,
-            "issue_ns": issue,
-            "complete_ns": complete,
-            "dev": dev,
-            "sector": None if flush or int(row["block"]) >= 2**62 else int(row["block"]),
-            "bytes": size,
-            "op": "flush" if flush else kind,
-            "flags": [name for letter, name in _FLAGS.items() if letter in letters[1:]],
-            "tgid": pid,
-            "tid": pid,
-            "owner_kind": "flush" if flush else "unknown",
-            "in_scope": True,
-            "error": 0,
-        },
-    )
+    sector = None if flush or int(row["block"]) >= 2**62 else int(row["block"])
+    flags = [name for letter, name in _FLAGS.items() if letter in letters[1:]]
+    op = "flush" if flush else kind
+    parsed.request(dev, (issue, issue, complete), sector, size, op, flags, pid)

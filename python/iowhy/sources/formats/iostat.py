@@ -3,8 +3,6 @@
 Manual: iostat(1). The first report covers the time since boot, unless -y left it out.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
@@ -15,7 +13,6 @@ from iowhy.sources.formats._iostat import Report, emit, idle_left_out
 from iowhy.sources.numbers import number, numbers, size
 
 NAME = "iostat"
-TOOL = "iostat"
 # -h puts the name last, and breaks -x into four tables: reads, writes, discards, flushes.
 # The word for a device, and the names of plain -d, are in the machine's language. BSD's begin with "device", sar's with "DEV".
 _DEVICE = (
@@ -71,7 +68,7 @@ class _Reader:
     """Goes through the lines; `state` is what the last header announced: "cpu", "rows" or nothing."""
 
     def __init__(self) -> None:
-        self.parsed = Parsed(TOOL, units="kB of 1024 bytes, sectors of 512 bytes, waits in ms")
+        self.parsed = Parsed(NAME, units="kB of 1024 bytes, sectors of 512 bytes, waits in ms")
         self.reports: list[Report] = []
         self.has_banner = False
         self._columns: list[str] = []

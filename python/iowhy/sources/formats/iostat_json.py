@@ -1,27 +1,16 @@
 """`iostat -o JSON` (sysstat 11.6 and later)."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-
 from iowhy.sources.clock import interval_of, wall_ns
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats._iostat import Report, emit
-from iowhy.sources.formats._json import begins_with, items, mapping, reals, value_of
+from iowhy.sources.formats._json import host_of, items, mapping, reals, value_of
 
 NAME = "iostat-json"
 TOOL = "iostat"
 LONG_LINES = True
 HINT = r'^\s*\{\s*"sysstat"|^\s*\{\s*$'
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """An object "sysstat" whose hosts have a date (sadf: a sysdata version or a file date)."""
-    if not begins_with(lines, at, '"sysstat"', '"hosts"'):
-        return None
-    head = "\n".join(lines[at : at + 24])
-    mine = '"date"' in head and '"file-date"' not in head and '"cpu-load"' not in head
-    return Claim(0.9) if mine else None
+BEGINS = ""
+FIRST = (r'(?![\s\S]*"(?:file-date|cpu-load)")(?=[\s\S]*"hosts")[\s\S]*"date"', 24)
 
 
 def read(block: Block) -> Parsed:
@@ -30,7 +19,7 @@ def read(block: Block) -> Parsed:
     value = mapping(mapping(value_of(block, parsed)).get("sysstat"))
     for host in items(value.get("hosts")):
         facts = mapping(host)
-        _host(parsed, facts)
+        host_of(parsed, facts)
         reports = []
         for entry in items(facts.get("statistics")):
             statistics = mapping(entry)
@@ -56,17 +45,3 @@ def read(block: Block) -> Parsed:
             interval_ns=interval_of(block.command),
         )
     return parsed
-
-
-def _host(parsed: Parsed, facts: dict[str, object]) -> None:
-    for key, name in (
-        ("nodename", "name"),
-        ("release", "kernel"),
-        ("machine", "machine"),
-        ("sysname", "os"),
-    ):
-        if isinstance(facts.get(key), str):
-            parsed.host[name] = facts[key]
-    cpus = facts.get("number-of-cpus")
-    if isinstance(cpus, int):
-        parsed.host["cpus"] = cpus

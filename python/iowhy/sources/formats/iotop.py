@@ -4,8 +4,6 @@ Manual: iotop(8). K/s are KiB. "Total" is what processes ask of the block layer,
 The screens come every second unless -d says otherwise.
 """
 
-from __future__ import annotations
-
 import re
 
 from iowhy.sources.clock import interval_of
@@ -13,7 +11,6 @@ from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import KIB, NS_PER_S, number
 
 NAME = "iotop"
-TOOL = "iotop"
 HINT = (
     r"^\s*(?:\d\d:\d\d:\d\d )?Total DISK READ\s*:|^\s*(?:TIME\s+)?[TP]ID\s+PRIO\s+USER\s+DISK READ"
 )
@@ -31,7 +28,7 @@ _UNITS = {letter: KIB**power for power, letter in enumerate("BKMGT")}
 
 def read(block: Block) -> Parsed:
     """Into process_io and measurements."""
-    parsed = Parsed(TOOL, units="K/s are KiB per second")
+    parsed = Parsed(NAME, units="K/s are KiB per second")
     interval = interval_of(block.command) or NS_PER_S
     screen = -1
     for at, line in parsed.lines(block):

@@ -4,8 +4,6 @@ kB are 1024 bytes; -O prints operations and is not read. Names of the tests are 
 other ("random" over "read").
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
@@ -13,7 +11,6 @@ from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import KIB
 
 NAME = "iozone"
-TOOL = "iozone"
 HINT = r"^\s*Iozone: Performance Test|^\s*[kK]B\s+reclen\s+\w|^\s*(?:Children see|Parent sees) throughput for|^\s*Command line used: .*iozone"
 SURE = 0.95
 BEGINS = r"\s*Iozone:"
@@ -36,7 +33,7 @@ _STDIO = {"fwrite", "frewrite", "fread", "freread"}
 
 def read(block: Block) -> Parsed:
     """Into measurements: subject "TEST [FILES x] KB" (then the record length), bytes_per_s."""
-    parsed = Parsed(TOOL, units="kB/s of 1024 bytes")
+    parsed = Parsed(NAME, units="kB/s of 1024 bytes")
     columns: list[str] = []
     above = ""
     rows: list[tuple[int, str, list[str]]] = []

@@ -4,16 +4,12 @@ Its columns are the longest wait in ms and the share of all waiting. /proc/laten
 count, sum and maximum in µs and the stack, innermost first (kernel/latencytop.c).
 """
 
-from __future__ import annotations
-
 import re
-from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import number
 
 NAME = "latencytop"
-TOOL = "latencytop"
 HINT = r"^\s*(?:Globals: )?Cause\s+Maximum\s+Percentage|^Latency Top version|^=+ \w{3} \w{3} +\d"
 
 MS = 1_000_000
@@ -25,19 +21,13 @@ _PROCESS = re.compile(
     r"\s*Process (?P<name>.+?) \((?P<pid>\d+)\)\s+Total:\s*(?P<total>[\d.,]+)\s*msec.*"
 )
 _STATS = re.compile(r"(\d+) (\d+) (\d+) (\S.*)")
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The column names, or the first line of /proc/latency_stats."""
-    if lines[at].startswith("="):
-        below = lines[at + 1] if at + 1 < len(lines) else ""
-        return Claim(0.9, again=True) if below.startswith("Globals:") else None
-    return Claim(0.95, again=True)
+SURE = 0.95
+FIRST = (r"(?!=)|.*\nGlobals:", 2)
 
 
 def read(block: Block) -> Parsed:
     """Into measurements: subject is the reason; share, max_ns and (if printed) total_ns and count."""
-    parsed = Parsed(TOOL, units="ms and percent of all waiting")
+    parsed = Parsed(NAME, units="ms and percent of all waiting")
     process: str | None = None
     total: float | None = None
     stacks: list[tuple[str, int, int, int]] = []

@@ -4,14 +4,11 @@ Manual: iostat(8). MB are 1024 * 1024 bytes; reads and writes are counted togeth
 first row is since boot.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
-from iowhy.sources.clock import interval_of
 from iowhy.sources.format import Block, Parsed
-from iowhy.sources.formats._iostat import cpu_counters
+from iowhy.sources.formats._iostat import add_cpu
 from iowhy.sources.numbers import KIB, MIB, numbers
 
 NAME = "macos-iostat"
@@ -65,26 +62,14 @@ def _row(
 
 
 def _emit(parsed: Parsed, rows: Sequence[dict[str, dict[str, float]]], block: Block) -> None:
-    if rows:
-        parsed.note("the first row of iostat is an average since boot, and not taken for load")
-    if len(rows) < 2:
-        parsed.missing.append("iostat -w 1 -c 10")
-        return
-    parsed.note(f"{parsed.host['os']} counts waiting for I/O as idle: iowait is unknown, not 0")
-    interval = parsed.length_ns(interval_of(block.command), rows)
-    for at, row in enumerate(rows[1:]):
-        end = (at + 1) * interval
+    for row, start, interval in parsed.load(rows, "row of iostat", block, "iostat -w 1 -c 10"):
+        end = start + interval
+        parsed.note(f"{parsed.host['os']} counts waiting for I/O as idle: iowait is unknown, not 0")
         for of, values in row.items():
             if of == "cpu" and {"us", "sy", "id"} <= values.keys():
                 shares = {_CPU[name]: value for name, value in values.items()}
-                counters = cpu_counters(shares, interval)
-                parsed.intervals.add("cpu_samples", {"cpu": -1}, end - interval, interval, counters)
+                add_cpu(parsed, shares, start, interval)
             elif "KB/t" in values:
                 parsed.measure(of, "operations_per_s", values.get("tps", values.get("xfrs")), end)
-                parsed.measure(
-                    of,
-                    "moved_bytes_per_s",
-                    values.get("MB/s", 0.0) * MIB if "MB/s" in values else None,
-                    end,
-                )
+                parsed.measure(of, "moved_bytes_per_s", values.get("MB/s"), end, MIB)
                 parsed.measure(of, "mean_bytes", values["KB/t"] * KIB, end)

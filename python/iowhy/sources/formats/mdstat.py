@@ -4,8 +4,6 @@ drivers/md/md.c (md_seq_show, status_resync): blocks of 1 KiB, [members wanted/w
 one that does not; the speed of a resync is that of one member.
 """
 
-from __future__ import annotations
-
 import re
 
 from iowhy.sources.format import Block, Parsed
@@ -54,8 +52,7 @@ def read(block: Block) -> Parsed:
         if name and work and (match := _SPEED.search(text)):
             known = True
             parsed.measure(name, f"{work}_bytes_per_s", float(match[2]) * KIB)
-            minutes = number(match[1])
-            parsed.measure(name, f"{work}_left_s", None if minutes is None else minutes * 60)
+            parsed.measure(name, f"{work}_left_s", number(match[1]), unit=60)
         if name and (match := _LATER.search(text)):
             known = True
             parsed.note(f"{name}: its {match[1]} waits for another one")

@@ -3,13 +3,10 @@
 Manual: mongostat. WiredTiger lets clients write out pages themselves from 20 % of dirty pages on, or 95 % used.
 """
 
-from __future__ import annotations
-
 from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import number
 
 NAME = "mongostat"
-TOOL = "mongostat"
 HINT = r"^\s*(?:host\s+)?insert\s+query\s+update\s+delete\s+getmore\s+command\s+dirty"
 
 _SHARES = {"dirty": "cache_dirty_share", "used": "cache_used_share"}
@@ -21,7 +18,7 @@ STALLS = 0.2
 
 def read(block: Block) -> Parsed:
     """Into measurements of MongoDB, means over the rows."""
-    parsed = Parsed(TOOL, units="a second; shares of the cache")
+    parsed = Parsed(NAME, units="a second; shares of the cache")
     columns: list[str] = []
     dirty: list[float] = []
     for at, line in parsed.lines(block):

@@ -1,27 +1,18 @@
 """`mpstat -o JSON` (sysstat 11.6 and later): each CPU's time by state."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-
 from iowhy.sources.clock import interval_of, wall_ns
-from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats._iostat import cpu_counters
-from iowhy.sources.formats._json import begins_with, items, mapping, reals, value_of
+from iowhy.sources.format import Block, Parsed
+from iowhy.sources.formats._iostat import add_cpu
+from iowhy.sources.formats._json import host_of, items, mapping, reals, value_of
+from iowhy.sources.formats._sysstat import cpu_of
 
 NAME = "mpstat-json"
 TOOL = "mpstat"
 LONG_LINES = True
 HINT = r'^\s*\{\s*"sysstat"|^\s*\{\s*$'
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """An object "sysstat" with CPU load and a date, and no file date (which sadf's has)."""
-    if not begins_with(lines, at, '"sysstat"', '"hosts"'):
-        return None
-    head = "\n".join(lines[at : at + 24])
-    mine = '"cpu-load"' in head and '"date"' in head and '"file-date"' not in head
-    return Claim(0.92) if mine else None
+SURE = 0.92
+BEGINS = ""
+FIRST = (r'(?![\s\S]*"file-date")(?=[\s\S]*"date")(?=[\s\S]*"hosts")[\s\S]*"cpu-load"', 24)
 
 
 def read(block: Block) -> Parsed:
@@ -30,9 +21,7 @@ def read(block: Block) -> Parsed:
     value = mapping(mapping(value_of(block, parsed)).get("sysstat"))
     for host in items(value.get("hosts")):
         facts = mapping(host)
-        cpus = facts.get("number-of-cpus")
-        if isinstance(cpus, int):
-            parsed.host["cpus"] = cpus
+        host_of(parsed, facts)
         entries = [mapping(entry) for entry in items(facts.get("statistics"))]
         ends = [wall_ns(f"{facts.get('date')} {entry.get('timestamp')}") for entry in entries]
         dates = [end for end in ends if end is not None]
@@ -55,11 +44,7 @@ def read(block: Block) -> Parsed:
 def _cpus(parsed: Parsed, entry: dict[str, object], start: int, interval: int) -> None:
     for one in items(entry.get("cpu-load")):
         row = mapping(one)
-        label = str(row.get("cpu"))
-        shares = reals(row)
-        if "idle" not in shares or not (label == "all" or label.isdigit()):
+        cpu, shares = cpu_of(str(row.get("cpu"))), reals(row)
+        if "idle" not in shares or cpu is None:
             continue
-        cpu = -1 if label == "all" else int(label)
-        parsed.intervals.add(
-            "cpu_samples", {"cpu": cpu}, start, interval, cpu_counters(shares, interval)
-        )
+        add_cpu(parsed, shares, start, interval, cpu)

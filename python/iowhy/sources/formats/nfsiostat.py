@@ -4,19 +4,16 @@ Manual: nfsiostat(8). RTT is from sending to the reply, exe from the call into t
 in the client's queue. kB are 1024 bytes. The first report is since the mount.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
 from msgspec import Struct, field
 
 from iowhy.sources.clock import interval_of
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import KIB, NS_PER_S, number
 
 NAME = "nfsiostat"
-TOOL = "nfsiostat"
 HINT = r"^\S+:\S* mounted on \S+\s*$"
 
 _MOUNT = re.compile(r"(\S+:\S*) mounted on (\S+?):?\s*")
@@ -38,15 +35,13 @@ class _Report(Struct):
     values: dict[str, float] = field(default_factory=dict)
 
 
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """A mount's line above the titles of its operations."""
-    near = " ".join(lines[at + 1 : at + 4])
-    return Claim(0.95, again=True) if re.search(r"\bops?/s\s+rpc bklog", near) else None
+SURE = 0.95
+NEAR = (r"\bops?/s\s+rpc bklog", 4)
 
 
 def read(block: Block) -> Parsed:
     """Into measurements: subject is the mount point. With one report of each mount, since it was mounted."""
-    parsed = Parsed(TOOL, units="kB of 1024 bytes; ms")
+    parsed = Parsed(NAME, units="kB of 1024 bytes; ms")
     reports: list[_Report] = []
     columns: list[str] = []
     side = ""
@@ -104,8 +99,7 @@ def _emit(parsed: Parsed, reports: Sequence[_Report], block: Block) -> None:
     seen: dict[str, int] = {}
     for one in taken:
         seen[one.mount] = seen.get(one.mount, 0) + 1
-        for metric, value in one.values.items():
-            parsed.measure(one.mount, metric, value, seen[one.mount] * interval if later else None)
+        parsed.measures(one.mount, one.values, seen[one.mount] * interval if later else None)
     for mount in dict.fromkeys(mounts):
         _queued(parsed, mount, [one.values for one in taken if one.mount == mount])
 

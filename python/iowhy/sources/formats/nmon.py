@@ -4,8 +4,6 @@ Each line begins with its section; the first of a section has the columns' names
 to which ZZZZ gives time and date. Percentages are of all CPUs. The first snapshot is an interval like all others.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -18,7 +16,6 @@ from iowhy.sources.formats._sar import Collected
 from iowhy.sources.numbers import KIB, NS_PER_S, number
 
 NAME = "nmon"
-TOOL = "nmon"
 COMMAS_PART = True
 HINT = r"^AAA,\w+,|^ZZZZ,T\d{4,6},\d\d:\d\d:\d\d|^(?:CPU_ALL|DISKBUSY\d?),\w"
 SURE = 0.95
@@ -61,7 +58,7 @@ class _File(Struct):
 
 def read(block: Block) -> Parsed:
     """Into cpu_samples, vm_samples, memory_samples; disks, whose reads and writes are not apart, into measurements."""
-    parsed = Parsed(TOOL, units="KB are 1024 bytes, memory in MiB, percent of all CPUs")
+    parsed = Parsed(NAME, units="KB are 1024 bytes, memory in MiB, percent of all CPUs")
     file = _File()
     for at, line in parsed.lines(block):
         if _LINE.fullmatch(line.strip()) is None:

@@ -3,8 +3,6 @@
 Names: the exporter's collectors diskstats, pressure, time. Seconds are sums; a disk's counters are those of /proc/diskstats.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 

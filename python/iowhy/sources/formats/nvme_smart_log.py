@@ -4,12 +4,9 @@ NVM Express Base Specification, "SMART / Health Information": data units are 100
 minutes; all are since the device was made.
 """
 
-from __future__ import annotations
-
 import re
-from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats import _health
 
 NAME = "nvme-smart-log"
@@ -33,11 +30,9 @@ _METRICS = {
     "unsafe_shutdowns": "unsafe_shutdowns",
 }
 UNIT_BYTES = 512_000
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """Its title."""
-    return Claim(0.95) if _TITLE.match(lines[at]) else None
+SURE = 0.95
+BEGINS = ""
+NEAR = (f"^{_TITLE.pattern}", 1)
 
 
 def read(block: Block) -> Parsed:

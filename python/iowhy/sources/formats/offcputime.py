@@ -4,15 +4,12 @@ Layout: offcputime(8). As printed: indented frames, innermost first, `-  comm (t
 Folded: `comm;outermost;…;innermost microseconds`; -d puts `-` or `--` between user and kernel frames.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed
 
 NAME = "offcputime"
-TOOL = "offcputime"
 HINT = r"^[^;]{1,40};\S.*;.* \d+$|^Tracing off-CPU time \(us\)"
 
 _LINE = re.compile(r"([^;]{1,64});(.+) (\d{1,18})")
@@ -43,7 +40,7 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
 
 def read(block: Block) -> Parsed:
     """Into stacks, and measurements: microseconds off the CPU of each process and stack."""
-    parsed = Parsed(TOOL, units="microseconds")
+    parsed = Parsed(NAME, units="microseconds")
     ids: dict[tuple[str, ...], int] = {}
     for_io: dict[str, float] = {}
     above: list[tuple[int, str]] = []

@@ -4,8 +4,6 @@ Manual: perf-report(1). Samples are of CPU time (or of another event): waiting i
 counts callers too; Self is the second.
 """
 
-from __future__ import annotations
-
 import re
 
 from iowhy.sources.format import Block, Parsed

@@ -4,12 +4,9 @@ Manual: perf-stat(1). task-clock is the CPU time of all its threads, in msec; "s
 command and its children. CPU time less than what elapsed is time that it did not run: waiting, or idle.
 """
 
-from __future__ import annotations
-
 import re
-from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import number
 
 NAME = "perf-stat"
@@ -32,11 +29,9 @@ _METRICS = {
     "faults": "page_faults",
     "major-faults": "major_faults",
 }
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """Its title."""
-    return Claim(0.95) if _TITLE.fullmatch(lines[at]) else None
+SURE = 0.95
+BEGINS = ""
+NEAR = (f"^{_TITLE.pattern}$", 1)
 
 
 def read(block: Block) -> Parsed:
@@ -60,8 +55,7 @@ def read(block: Block) -> Parsed:
                 found.setdefault(_METRICS[name], value * unit)
         elif not re.match(r"\s+#|\s*\(|\s*Some events", line):
             parsed.reject(at, line)
-    for metric, value in found.items():
-        parsed.measure(subject, metric, value)
+    parsed.measures(subject, found)
     _ran(parsed, subject, found)
     return parsed
 

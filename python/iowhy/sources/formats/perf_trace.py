@@ -4,18 +4,15 @@ Layout: perf-trace(1): milliseconds since the start (with -T, since boot), durat
 are 0 are left out. A call that others interrupt is printed twice, the second time as `... [continued]`.
 """
 
-from __future__ import annotations
-
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import cast
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 
-from iowhy.sources.format import Block, Claim, Parsed, Progress
+from iowhy.errors import Problem
+from iowhy.sources.format import REJECTS_KEPT, Block, Parsed, Progress
 from iowhy.sources.names import Names
-from iowhy.sources.tracing import lines as text
 from iowhy.sources.tracing.calls import errno_table, shapes_table
 from iowhy.sources.tracing.events import interval
 from iowhy.sources.tracing.workspace import Workspace, space_for
@@ -25,37 +22,48 @@ TOOL = "perf trace"
 HINT = r"\( *([\d.]+ ms)? *\): "
 
 #: time, duration, comm, tid, continued call, call, its text.
-_EVENT = (
+EVENT = (
     r"^\s*(\?|\d+\.\d+) \(\s*([\d.]+)?(?: ms)?\s*\):\s+(?:(\S.{0,15})/(-?\d+) |(\d+) )?\s*"
     r"(?:\.\.\. \[continued\]: (\w+)\(\)\)?|(\w+)\()(.*?)\s*$"
 )
 _FIELDS = "['at', 'dur', 'comm', 'tid', 'tid2', 'again', 'name', 'rest']"
-_LINE = re.compile(_EVENT)
+#: What is taken apart at once; of a longer line the pieces.
+CHUNK_BYTES, LINE_BYTES = 16 << 20, 1 << 20
 _BOOT_MS = 60_000  # relative times begin near 0, those since boot (-T) hardly in its first minute
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """A line of a call."""
-    return Claim(0.9, again=True) if _LINE.match(lines[at][:4096]) else None
-
-
-def sniff_head(head: bytes) -> float | None:
-    """Most of the first lines are calls."""
-    sample = head.decode("utf-8", errors="replace").splitlines()[:-1][:200]
-    hits = sum(_LINE.match(line[:4096]) is not None for line in sample)
-    return 0.95 if hits and hits >= 0.8 * len(sample) else None
 
 
 def read(block: Block) -> Parsed:
     """Calls in a paste."""
     with Workspace(on_disk=False) as space:
-        return _parse(space, text.whole(block), block.names, block.command or ())
+        chunk = _chunk(block.lines, block.first_line)
+        return _parse(space, iter([chunk]), block.names, block.command or ())
 
 
 def stream(path: Path, names: Names, progress: Progress) -> Parsed:
     """Calls in a file of any size."""
-    with space_for(path) as space:
-        return _parse(space, text.from_path(path, progress), names, ())
+    try:
+        with space_for(path) as space, path.open("rb") as file:
+            return _parse(space, _chunks(file, path.stat().st_size, progress), names, ())
+    except OSError as error:
+        raise Problem(f"{path}: {error.strerror or error}") from None
+
+
+def _chunk(lines: Sequence[str], first: int) -> dict[str, Any]:
+    return {"n": np.arange(first, first + len(lines)), "line": np.array(lines, object)}
+
+
+def _chunks(file: BinaryIO, total: int, progress: Progress) -> Iterator[dict[str, Any]]:
+    """Lines and their numbers."""
+    first, held, lines = 1, 0, []
+    while line := file.readline(LINE_BYTES):
+        lines.append(line.decode("utf-8", errors="replace").replace("\0", "").rstrip("\r\n"))
+        held += len(line)
+        if held >= CHUNK_BYTES:
+            progress(file.tell(), total)
+            yield _chunk(lines, first)
+            first, held, lines = first + len(lines), 0, []
+    if lines:
+        yield _chunk(lines, first)
 
 
 def _argument(names: str) -> str:
@@ -63,10 +71,16 @@ def _argument(names: str) -> str:
 
 
 def _parse(
-    space: Workspace, chunks: Iterator[text.Chunk], names: Names, command: Sequence[str]
+    space: Workspace, chunks: Iterator[dict[str, Any]], names: Names, command: Sequence[str]
 ) -> Parsed:
     parsed = Parsed(TOOL, units="milliseconds")
-    text.reject(parsed, space, "rejects", _split(space, chunks))
+    total, bad = _split(space, chunks), space.count("rejects")
+    for n, line in space.rows(
+        f"SELECT n, left(line, 200) FROM rejects ORDER BY n LIMIT {REJECTS_KEPT}"
+    ):
+        parsed.reject(int(str(n)), str(line))
+    parsed.rejects_dropped += max(0, bad - REJECTS_KEPT)
+    parsed.lines_understood += total - bad
     if not space.count("calls"):
         parsed.lines_understood = 0
         return parsed
@@ -83,7 +97,7 @@ def _parse(
     return parsed
 
 
-def _split(space: Workspace, chunks: Iterator[text.Chunk]) -> int:
+def _split(space: Workspace, chunks: Iterator[dict[str, Any]]) -> int:
     """Lines into the tables `calls` and `rejects`; how many lines there are."""
     space.put("errnos", errno_table())
     space.put("shapes", shapes_table())
@@ -91,12 +105,15 @@ def _split(space: Workspace, chunks: Iterator[text.Chunk]) -> int:
         name VARCHAR, again BOOLEAN, open BOOLEAN, fd BIGINT, path VARCHAR, bytes BIGINT,
         "offset" BIGINT, ret BIGINT, error VARCHAR)""")
     space.run("CREATE TABLE rejects (n BIGINT, line VARCHAR)")
-    return text.each(
-        chunks,
-        space,
-        [
+    total = 0
+    for chunk in chunks:
+        total += len(chunk["n"])
+        space.put("chunk", chunk)
+        space.run(
             f"""CREATE OR REPLACE TEMP TABLE split AS SELECT n, line,
-                regexp_extract(line, '{_EVENT}', {_FIELDS}) AS e FROM chunk""",
+                regexp_extract(line, '{EVENT}', {_FIELDS}) AS e FROM chunk"""
+        )
+        space.run(
             f"""INSERT INTO calls SELECT n, round(TRY_CAST(e.at AS DOUBLE) * 1e6), round(TRY_CAST(e.dur AS DOUBLE) * 1e6),
                 e.comm, TRY_CAST(coalesce(nullif(e.tid, ''), nullif(e.tid2, ''), '0') AS BIGINT),
                 coalesce(nullif(e.name, ''), e.again), e.again <> '', regexp_matches(e.rest, '\\.\\.\\.$'),
@@ -107,11 +124,13 @@ def _split(space: Workspace, chunks: Iterator[text.Chunk]) -> int:
                 regexp_extract(e.rest, '= -1 (E[A-Z0-9]+)', 1)
                 FROM (SELECT *, {_argument("fd|out_fd")} AS fd,
                     regexp_extract(e.rest, '.*= (-?\\d+|0x[0-9a-f]+)', 1) AS ret FROM split)
-                WHERE e.name <> '' OR e.again <> ''""",
+                WHERE e.name <> '' OR e.again <> ''"""
+        )
+        space.run(
             """INSERT INTO rejects SELECT n, line FROM split WHERE e.name = '' AND e.again = ''
-                AND trim(line, ' \n\t') <> ''""",
-        ],
-    )
+                AND trim(line, ' \n\t') <> ''"""
+        )
+    return total
 
 
 def _pair(space: Workspace) -> None:

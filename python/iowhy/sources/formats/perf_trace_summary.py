@@ -3,12 +3,10 @@
 Layout: perf-trace(1), builtin-trace.c: milliseconds; the column of errors is missing in older versions.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import numbers
 
 NAME = "perf-trace-s"
@@ -20,14 +18,8 @@ _THREAD = re.compile(r" ?(\S.*) \((\d+)\), (\d+) events, ([\d.,]+)%(?:, [\d.,]+ 
 
 #: --summary-mode=total: all threads in one table.
 _TOTAL = re.compile(r" ?total, (\d+) events(?:, .*)?\s*$")
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The title, or a thread's heading when the title is cut off."""
-    if lines[at].strip() == "Summary of events:":
-        return Claim(0.95)
-    line = lines[at][:300]
-    return Claim(0.9, again=True) if _THREAD.match(line) or _TOTAL.match(line) else None
+BEGINS = r"\s*Summary of events:\s*$"
+NEAR = (rf"^\s*Summary of events:\s*$|^{_THREAD.pattern}|^{_TOTAL.pattern}", 1)
 
 
 def read(block: Block) -> Parsed:

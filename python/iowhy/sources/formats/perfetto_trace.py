@@ -4,8 +4,6 @@ The file is read by `iowhy-logs` (logs/src/perfetto), which knows of Perfetto's 
 repository) what is used here. Scheduler events, nearly all of a trace, come packed in arrays (CompactSched).
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from iowhy.sources.format import Parsed, Progress
@@ -14,7 +12,6 @@ from iowhy.sources.tracing import events, splitter
 from iowhy.sources.tracing.workspace import space_for
 
 NAME = "perfetto"
-TOOL = "perfetto"
 
 #: A packet is a page or a few of events; anything larger is damaged or hostile (logs/src/perfetto/packets.rs).
 PACKET_MAX_BYTES = 64 * 1024 * 1024
@@ -42,7 +39,7 @@ def sniff_head(head: bytes) -> float | None:
 
 def stream(path: Path, names: Names, progress: Progress) -> Parsed:
     """Into what the events say, as for ftrace's text."""
-    parsed = Parsed(TOOL, clock="boot", units="nanoseconds since boot")
+    parsed = Parsed(NAME, clock="boot", units="nanoseconds since boot")
     with space_for(path) as space:
         split = splitter.from_path(NAME, path, parsed, progress)
         host = split.summary["host"]

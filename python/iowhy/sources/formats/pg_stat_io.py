@@ -5,12 +5,10 @@ and context. Times are zero unless track_io_timing (for WAL: track_wal_io_timing
 this kind never does.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import number
 
 NAME = "pg-stat-io"
@@ -28,14 +26,8 @@ _TIMES = {
 }
 _NUMBERS = (*_COUNTS, *_TIMES)
 _RULE = re.compile(r"[-+|: ]+")
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """Its titles, or the first line of an expanded row."""
-    line = lines[at]
-    near = "\n".join(lines[at : at + 3])
-    aligned = re.search(r"\|\s*`?context`?\s*\|", line) is not None
-    return Claim(0.95, again=True) if aligned or re.search(r"^\s*object\s*\|", near, re.M) else None
+SURE = 0.95
+FIRST = (r".*\|\s*`?context`?\s*\||(?:.*\n)*\s*object\s*\|", 3)
 
 
 def read(block: Block) -> Parsed:

@@ -1,7 +1,5 @@
 """PostgreSQL's pg_test_fsync: how often a second each way of syncing can be done, and how long one takes."""
 
-from __future__ import annotations
-
 import re
 
 from iowhy.sources.format import Block, Parsed

@@ -3,15 +3,12 @@
 PostgreSQL's manual, "pgbench". Latencies are of whole transactions, as clients see them; END is the commit.
 """
 
-from __future__ import annotations
-
 import re
 
 from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import number
 
 NAME = "pgbench"
-TOOL = "pgbench"
 HINT = r"^pgbench \(|^transaction type: |^progress: [\d.]+ s, [\d.]+ tps"
 BEGINS = "pgbench"
 
@@ -38,7 +35,7 @@ _OTHER = re.compile(
 
 def read(block: Block) -> Parsed:
     """Into measurements: subject is "pgbench", or "statement: …"; lines of progress with their time."""
-    parsed = Parsed(TOOL, units="ms, per second")
+    parsed = Parsed(NAME, units="ms, per second")
     run = 0
     statements: dict[str, float] = {}
     listed = False
@@ -51,10 +48,7 @@ def read(block: Block) -> Parsed:
             when = number(match[1])
             ts_ns = None if when is None or when > 10**8 else round(when * 1e9)
             parsed.measure("pgbench progress", "transactions_per_s", number(match[2]), ts_ns)
-            mean = number(match[3])
-            parsed.measure(
-                "pgbench progress", "latency_mean_ns", None if mean is None else mean * 1e6, ts_ns
-            )
+            parsed.measure("pgbench progress", "latency_mean_ns", number(match[3]), ts_ns, 1e6)
         elif match := _TPS.fullmatch(text):
             # Older versions print it twice: with and without the time to connect.
             name = (
@@ -84,8 +78,7 @@ def read(block: Block) -> Parsed:
 def _fact(parsed: Parsed, subject: str, text: str) -> bool:
     for pattern, metric, unit in _FACTS:
         if match := pattern.fullmatch(text):
-            value = number(match[1])
-            parsed.measure(subject, metric, None if value is None else value * unit)
+            parsed.measure(subject, metric, number(match[1]), unit=unit)
             return True
     return False
 

@@ -3,8 +3,6 @@
 Manual: pidstat(1). kB are 1024 bytes; `iodelay` is in clock ticks of 10 ms (USER_HZ).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed
@@ -12,7 +10,6 @@ from iowhy.sources.formats import _sysstat
 from iowhy.sources.numbers import KIB, NS_PER_S
 
 NAME = "pidstat"
-TOOL = "pidstat"
 _HEAD = rf"(?:#\s+Time|{_sysstat.AVERAGE}|{_sysstat.TIME})\s+(?:UID|USER|PID|TGID)\s.*Command"
 HINT = _sysstat.BANNER + "|^" + _HEAD
 TICK_NS = 10_000_000
@@ -20,18 +17,14 @@ TICK_NS = 10_000_000
 
 def sniff(lines: Sequence[str], at: int) -> Claim | None:
     """The banner with pidstat's header below it, or that header alone."""
-    line = lines[at]
-    if line.startswith("Linux "):
-        words = _sysstat.first_row(lines, at).split()
-        found = "Command" in words and ({"PID", "TGID"} & set(words))
-        return Claim(0.95) if found else None
-    words = line.split()
-    return Claim(0.9, again=True) if words[-1:] == ["Command"] else None
+    words, banner = _sysstat.titles(lines, at)
+    found = words[-1:] == ["Command"] and bool({"PID", "TGID"} & set(words))
+    return Claim(0.95, again=not banner) if found else None
 
 
 def read(block: Block) -> Parsed:
     """-u of threads into thread_time, -d into process_io; the rest into measurements."""
-    parsed = Parsed(TOOL, units="kB of 1024 bytes; iodelay in ticks of 10 ms")
+    parsed = Parsed(NAME, units="kB of 1024 bytes; iodelay in ticks of 10 ms")
     rows = _sysstat.rows(block, parsed)
     usual = parsed.length_ns(_sysstat.length(rows, block.command), rows)
     process = 0
@@ -84,8 +77,7 @@ def _row(
     for column, (metric, unit) in _PLAIN.items():
         if column in values:
             found[metric] = values[column] * unit
-    for metric, value in found.items():
-        parsed.measure(f"{comm} ({tid or tgid})", metric, value, row.end_ns)
+    parsed.measures(f"{comm} ({tid or tgid})", found, row.end_ns)
 
 
 def _cpu(

@@ -3,12 +3,10 @@
 Fields: Documentation/admin-guide/iostats.rst. Sectors are 512 bytes, times ms.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed, Snapshot
+from iowhy.sources.format import Block, Parsed, Snapshot
 from iowhy.sources.formats._iostat import is_partition
 from iowhy.sources.names import dev_number
 
@@ -19,11 +17,8 @@ HINT = r"^\s*\d{1,4}\s+\d{1,7}\s+[a-z][\w!/-]*(?:\s+\d+){11}"
 SECTOR = 512
 MS = 1_000_000
 _ROW = re.compile(r"\s*(\d{1,4})\s+(\d{1,7})\s+([a-z][\w!/.-]*)((?:\s+\d{1,20}){11,17})\s*")
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """A line of major, minor, name and at least 11 numbers."""
-    return Claim(0.8, again=True) if _ROW.fullmatch(lines[at]) else None
+SURE = 0.8
+NEAR = (f"^{_ROW.pattern}$", 1)
 
 
 def read(block: Block) -> Parsed:

@@ -1,7 +1,5 @@
 """Copies of /proc/meminfo (proc(5)): levels in KiB, which it calls kB."""
 
-from __future__ import annotations
-
 import re
 
 from iowhy.sources.format import Block, Parsed

@@ -5,14 +5,12 @@ The file's name is not in its text: it is taken from the command at the prompt, 
 it since, irq has no "some", and `cat /proc/pressure/*` prints cpu, io, irq, memory. One file alone can be any.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
 from msgspec import Struct, field
 
-from iowhy.sources.format import Block, Claim, Parsed, Snapshot
+from iowhy.sources.format import Block, Parsed, Snapshot
 from iowhy.sources.formats._cgroup import group_of
 from iowhy.sources.numbers import number
 
@@ -44,13 +42,7 @@ class _File(Struct):
     lines: list[tuple[int, str]] = field(default_factory=list)
 
 
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """A line "some avg10=…", or the name above it."""
-    if lines[at].startswith("==>"):
-        below = lines[at + 1] if at + 1 < len(lines) else ""
-        return Claim(0.9, again=True) if re.match("(?:some|full) avg10=", below) else None
-    whole = _ROW.fullmatch(lines[at].strip())
-    return Claim(0.9, again=True) if whole or _LOGGED.search(lines[at]) else None
+FIRST = (rf"(?!==>).*(?:{_LOGGED.pattern})|==>.*\n(?:some|full) avg10=", 2)
 
 
 def read(block: Block) -> Parsed:

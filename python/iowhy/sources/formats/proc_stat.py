@@ -1,11 +1,8 @@
 """Copies of /proc/stat: CPU time in ticks of 10 ms (USER_HZ), per CPU and for all; see proc(5)."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed, Snapshot
+from iowhy.sources.format import Block, Parsed, Snapshot
 
 NAME = "proc-stat"
 TOOL = "cat /proc/stat"
@@ -16,11 +13,7 @@ _CPU = re.compile(r"cpu(\d{0,6})((?:\s+\d{1,15}){5,10})")
 _OTHER = re.compile(
     r"(intr|ctxt|btime|processes|procs_running|procs_blocked|softirq)\s+(\d{1,19}).*"
 )
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """Its first line."""
-    return Claim(0.9, again=True) if _CPU.fullmatch(lines[at]) else None
+NEAR = (f"^{_CPU.pattern}$", 1)
 
 
 def read(block: Block) -> Parsed:

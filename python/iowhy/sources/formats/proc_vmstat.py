@@ -1,11 +1,8 @@
 """Copies of /proc/vmstat: counters since boot (mm/vmstat.c); pgpgin and pgpgout are KiB."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed, Snapshot
+from iowhy.sources.format import Block, Parsed, Snapshot
 from iowhy.sources.formats._proc import copies
 from iowhy.sources.numbers import KIB
 
@@ -27,12 +24,7 @@ COUNTERS = {
     "workingset_refault_file": ("refault_file_pages", 1),
     "workingset_refault_anon": ("refault_anon_pages", 1),
 }
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """Its first line, with another of its kind below."""
-    below = lines[at + 1] if at + 1 < len(lines) else ""
-    return Claim(0.9, again=True) if _ROW.fullmatch(below.strip()) else None
+FIRST = (rf".*\n\s*{_ROW.pattern}\s*$", 2)
 
 
 def read(block: Block) -> Parsed:

@@ -4,8 +4,6 @@ Manual: ps(1). %CPU is CPU time over the time since the process began. STAT begi
 sleep), WCHAN is the kernel function that it sleeps in. All of it is of one moment.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
@@ -14,7 +12,6 @@ from iowhy.sources.formats import _states
 from iowhy.sources.numbers import KIB, number
 
 NAME = "ps"
-TOOL = "ps"
 #: `ps aux` without its title: user, pid, %cpu, %mem, vsz, rss, tty, stat, start, time, command.
 _BARE = (
     r"\s*\S+\s+\d+\s+[\d.]+\s+[\d.]+\s+\d+\s+\d+\s+\S+\s+[DRSTtZXIW][<NLsl+]*\s+\S+\s+\d+:\d+\s+\S"
@@ -47,7 +44,7 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
 
 def read(block: Block) -> Parsed:
     """Into measurements: threads in uninterruptible sleep by what they wait for, and CPU and memory of processes."""
-    parsed = Parsed(TOOL, units="CPU share since each process began; memory in KiB")
+    parsed = Parsed(NAME, units="CPU share since each process began; memory in KiB")
     columns = _untitled(block)
     sleepers: list[_states.Sleeper] = []
     states: list[str] = []

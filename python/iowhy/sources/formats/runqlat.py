@@ -1,11 +1,7 @@
 """bcc's (and libbpf-tools') `runqlat`: how long threads that are ready wait for a CPU; -P per process."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-
-from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats import _bcc, _histogram
+from iowhy.sources.format import Block, Parsed
+from iowhy.sources.formats import _histogram
 
 NAME = "runqlat"
 TOOL = "runqlat runqslower"
@@ -13,11 +9,8 @@ HISTOGRAMS = True
 _TITLE = r"Tracing run queue latency"
 _KEYS = r"\s*pid = \d+ "
 HINT = f"^{_TITLE}|^{_KEYS}"
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """Its first line, or its key above a histogram of times."""
-    return _bcc.sniff(lines, at, _TITLE, _KEYS)
+BEGINS = _TITLE
+NEAR = (rf"^{_TITLE}|{_histogram.TIMES}", 3)
 
 
 def read(block: Block) -> Parsed:

@@ -1,13 +1,10 @@
 """`sadf -j`: sar's daily files as JSON (sysstat)."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-
 from iowhy.sources.clock import wall_ns
-from iowhy.sources.format import Block, Claim, Parsed
-from iowhy.sources.formats._json import begins_with, items, mapping, real, reals, value_of
+from iowhy.sources.format import Block, Parsed
+from iowhy.sources.formats._json import host_of, items, mapping, real, reals, value_of
 from iowhy.sources.formats._sar import Collected
+from iowhy.sources.formats._sysstat import cpu_of
 from iowhy.sources.numbers import NS_PER_S
 
 NAME = "sadf"
@@ -51,14 +48,8 @@ DISK = {
     "avgqu-sz": "avgqu-sz",
     "util-percent": "%util",
 }
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """An object "sysstat" with a file date, or the older sysdata version."""
-    if not begins_with(lines, at, '"sysstat"'):
-        return None
-    head = "\n".join(line[:4000] for line in lines[at : at + 14])
-    return Claim(0.9) if '"file-date"' in head or '"sysdata-version"' in head else None
+BEGINS = ""
+FIRST = (r'[\s\S]*"sysstat"[\s\S]*"(?:file-date|sysdata-version)"', 14)
 
 
 def read(block: Block) -> Parsed:
@@ -69,12 +60,7 @@ def read(block: Block) -> Parsed:
     parsed.version = version if isinstance(version, str) else None
     for host in items(value.get("hosts")):
         facts = mapping(host)
-        for key, name in (("nodename", "name"), ("release", "kernel"), ("machine", "machine")):
-            if isinstance(facts.get(key), str):
-                parsed.host.setdefault(name, facts[key])
-        cpus = facts.get("number-of-cpus")
-        if isinstance(cpus, int):
-            parsed.host.setdefault("cpus", cpus)
+        host_of(parsed, facts)
         for entry in items(facts.get("statistics")):
             _instant(parsed, mapping(entry))
     return parsed
@@ -92,11 +78,9 @@ def _instant(parsed: Parsed, entry: dict[str, object]) -> None:
         now.machine.update({keys[key]: v for key, v in values.items() if key in keys})
     for load in items(entry.get("cpu-load")) + items(entry.get("cpu-load-all")):
         row = mapping(load)
-        label = str(row.get("cpu"))
-        if label in {"all", "-1"} or label.isdigit():
-            now.cpus[-1 if label in {"all", "-1"} else int(label)] = {
-                key: v for key, v in reals(row).items() if key != "cpu"
-            }
+        cpu = cpu_of(str(row.get("cpu")))
+        if cpu is not None:
+            now.cpus[cpu] = {key: v for key, v in reals(row).items() if key != "cpu"}
     for disk in items(entry.get("disk")):
         row = mapping(disk)
         name = row.get("disk-device")

@@ -3,13 +3,11 @@
 Manual: sadf(1). The columns are those of sar; -1 is all CPUs. A restart has the interval -1.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
 from iowhy.sources.clock import wall_ns
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats._sar import Collected
 from iowhy.sources.numbers import NS_PER_S, number
 
@@ -18,13 +16,8 @@ TOOL = "sadf"
 HINT = r"^# ?hostname;interval;timestamp;|^\S+\t\d+\t\d\S+(?: \S+)*\t\S+\t\S+\t"
 
 _RESTART = re.compile(r".*LINUX-RESTART.*\((\d{1,6}) CPU\)")
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The titles, or a line of -p."""
-    return (
-        Claim(0.95, again=True) if lines[at].count(";") > 2 or lines[at].count("\t") > 3 else None
-    )
+SURE = 0.95
+NEAR = (r";.*;.*;|(?:\t.*){4}", 1)
 
 
 def read(block: Block) -> Parsed:

@@ -1,7 +1,5 @@
 """Linux `sar` text (sysstat): -u, -q, -r, -B, -w, -W, -d, -b, PSI; live or from its daily files."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed
@@ -10,7 +8,6 @@ from iowhy.sources.formats._sar import MEMORY, PRESSURE, VM_COUNTERS, VM_LEVELS,
 from iowhy.sources.numbers import NS_PER_S
 
 NAME = "sar"
-TOOL = "sar"
 _HEAD = rf"(?:{_sysstat.TIME}|{_sysstat.AVERAGE})\s+(?:CPU\s+%us|proc/s|pswpin/s|pgpgin/s|tps\s+rtps|kbmemfree|runq-sz|DEV\s+tps|%s(?:cpu|io|mem)-10|kbswpfree|INTR\s)"
 HINT = _sysstat.BANNER + "|^" + _HEAD
 _KNOWN = (
@@ -24,9 +21,7 @@ _KNOWN = (
 
 def sniff(lines: Sequence[str], at: int) -> Claim | None:
     """The banner with one of sar's headers below it, or such a header alone."""
-    line = lines[at]
-    banner = line.startswith("Linux ")
-    head = _sysstat.stripped(_sysstat.first_row(lines, at) if banner else line).split()
+    head, banner = _sysstat.titles(lines, at)
     if not head or "Command" in head:
         return None
     if head[0] == "CPU" and len(head) > 1 and head[1] in {"%user", "%usr"}:
@@ -46,7 +41,7 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
 
 def read(block: Block) -> Parsed:
     """All tables of one instant together."""
-    parsed = Parsed(TOOL, units="kB of 1024 bytes, sectors of 512 bytes, waits in ms")
+    parsed = Parsed(NAME, units="kB of 1024 bytes, sectors of 512 bytes, waits in ms")
     rows = _sysstat.rows(block, parsed)
     usual = _sysstat.length(rows, block.command) or NS_PER_S
     by_time: dict[int, Collected] = {}
@@ -55,11 +50,9 @@ def read(block: Block) -> Parsed:
         now = by_time.setdefault(row.end_ns, Collected(start, row.end_ns))
         values = row.numbers()
         if row.columns[0] == "CPU" and "%idle" in row.columns:
-            label = row.cells[0]
-            if label == "all" or label.isdigit():
-                now.cpus[-1 if label == "all" else int(label)] = {
-                    name.lstrip("%"): value for name, value in values.items()
-                }
+            cpu = _sysstat.cpu_of(row.cells[0])
+            if cpu is not None:
+                now.cpus[cpu] = {name.lstrip("%"): value for name, value in values.items()}
         elif row.columns[0] == "DEV":
             now.disks[row.cells[0]] = {n: v for n, v in values.items() if n != "DEV"}
         elif row.columns[-1] == "DEV":

@@ -3,15 +3,12 @@
 Manual: slabtop(1). K are 1024 bytes; OBJ SIZE is of one object, CACHE SIZE of all pages of a cache.
 """
 
-from __future__ import annotations
-
 import re
 
 from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import KIB, number
 
 NAME = "slabtop"
-TOOL = "slabtop"
 HINT = r"^\s*Active / Total Objects \(% used\)|^\s*OBJS ACTIVE\s+USE OBJ SIZE"
 BEGINS = r"\s*Active"
 
@@ -27,7 +24,7 @@ _NAMES = re.compile(r"dentry|.*inode_cache|.*_inode|dnode_t|zfs_znode_cache|btrf
 
 def read(block: Block) -> Parsed:
     """Into measurements, subject is the cache; and the slab's size into memory_samples."""
-    parsed = Parsed(TOOL, units="K are 1024 bytes")
+    parsed = Parsed(NAME, units="K are 1024 bytes")
     names = total = 0.0
     seen: set[str] = set()
     for at, line in parsed.lines(block):

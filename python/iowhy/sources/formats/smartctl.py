@@ -5,8 +5,6 @@ count alike (5, 187, 188, 197, 198, 199). Of 188 some makers print three counts 
 not taken.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
@@ -14,7 +12,6 @@ from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats import _health
 
 NAME = "smartctl"
-TOOL = "smartctl"
 HINT = r"^smartctl \d|^=== START OF (?:READ )?SMART DATA SECTION|^ID# ATTRIBUTE_NAME|^SMART/Health Information"
 BEGINS = "smartctl "
 
@@ -48,7 +45,7 @@ _TITLE = re.compile(r"smartctl (\S{1,20}) ")
 
 def read(block: Block) -> Parsed:
     """Into measurements: subject is the device of the command, or its serial number's place, "disk"."""
-    parsed = Parsed(TOOL, units="counts since the disk was made")
+    parsed = Parsed(NAME, units="counts since the disk was made")
     device = _device(block.command or ())
     found: dict[str, float] = {}
     sectors = False

@@ -4,14 +4,11 @@ Manual: iostat(8) of illumos. kr/s and kw/s are KiB; wait are requests queued, a
 svc_t, wsvc_t and asvc_t are ms; %b is the share of time with a request under way. The first report is since boot.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
-from iowhy.sources.clock import interval_of
 from iowhy.sources.format import Block, Parsed
-from iowhy.sources.formats._iostat import device_counters
+from iowhy.sources.formats._iostat import add_disk
 from iowhy.sources.numbers import NS_PER_S, number
 
 NAME = "solaris-iostat"
@@ -58,23 +55,16 @@ def _row(columns: Sequence[str], words: Sequence[str]) -> tuple[str, dict[str, f
 
 
 def _emit(parsed: Parsed, reports: Sequence[dict[str, dict[str, float]]], block: Block) -> None:
-    if reports:
-        parsed.note("the first report of iostat is an average since boot, and not taken for load")
-    if len(reports) < 2:
-        parsed.missing.append("iostat -xn 1 10")
-    interval = parsed.length_ns(interval_of(block.command), reports[1:])
+    more = "iostat -xn 1 10"
     layouts = {name: row for report in reports for name, row in report.items()}
-    for at, report in enumerate(reports[1:]):
+    for report, start, interval in parsed.load(reports, "report of iostat", block, more):
         for name in layouts:
             # With -z an idle device is not printed.
             row = report.get(name) or dict.fromkeys(layouts[name], 0.0)
-            counters = _counters(row, interval)
-            if counters is not None:
-                key = {"dev": block.names.disk(name)}
-                parsed.intervals.add("disk_samples", key, at * interval, interval, counters)
+            add_disk(parsed, block.names, name, _rates(row, interval), start, interval)
 
 
-def _counters(row: dict[str, float], interval: int) -> dict[str, float] | None:
+def _rates(row: dict[str, float], interval: int) -> dict[str, float]:
     """As iostat of Linux has them; -I prints counts of the interval instead of rates."""
     per, seconds = ("s", 1.0) if "r/s" in row else ("i", interval / NS_PER_S)
     renamed = {
@@ -88,4 +78,4 @@ def _counters(row: dict[str, float], interval: int) -> dict[str, float] | None:
     rates |= {"await": sum(times)} if times else {}
     if "wait" in row and "actv" in row:
         rates["aqu-sz"] = row["wait"] + row["actv"]
-    return device_counters(rates, interval)
+    return rates

@@ -5,8 +5,6 @@ Layout: strace(1). A call that others interrupt is printed in two lines (`<unfin
 -y, else by the open that returned them. The lines are read by `iowhy-logs` (logs/src/strace).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,15 +20,15 @@ from iowhy.sources.tracing.splitter import Split
 from iowhy.sources.tracing.workspace import Workspace, space_for
 
 NAME = "strace"
-TOOL = "strace"
 HINT = r"\) += (-?\d|\?|0x)|<unfinished \.\.\.>|resumed>|^strace: Process \d+ "
 
-_LINE = re.compile(
+EVENT = (
     r"\s*(\[pid +\d+\] |\d+ +)?((\d\d:\d\d:\d\d(\.\d+)?|\d+\.\d+) +)?"
     r"([a-z_]\w*\(.*(\) += (-?\d+|0x[0-9a-f]+|\?).*|<unfinished \.\.\.>|strace: Process \d+ attached)"
     r"|<\.\.\. \w+ resumed>.*|\+\+\+ .* \+\+\+|--- .* ---"
     r"|strace: Process \d+ (attached|detached)( with \d+ threads)?)\s*$"
 )
+_LINE = re.compile(EVENT)
 _UNITS = {
     "epoch": "times of -ttt, durations of -T in s",
     "day": "times of day (-tt, -t), durations of -T in s",
@@ -48,19 +46,9 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
     return Claim(0.9 if near > 1 else 0.6, again=True)
 
 
-def sniff_head(head: bytes) -> float | None:
-    """Most of the first whole lines look like strace's."""
-    sample = head.decode("utf-8", errors="replace").splitlines()[:-1][:200]
-    sample = [line for line in sample if line.strip()]
-    if not sample:
-        return None
-    hits = sum(_LINE.match(line[:4096]) is not None for line in sample)
-    return 0.95 if hits >= 0.8 * len(sample) else None
-
-
 def read(block: Block) -> Parsed:
     """A log in a paste."""
-    parsed = Parsed(TOOL)
+    parsed = Parsed(NAME)
     with Workspace(on_disk=False) as space:
         split = splitter.from_lines(NAME, block.lines, block.first_line, block.source, parsed)
         _emit(space, split, block.names, parsed)
@@ -69,7 +57,7 @@ def read(block: Block) -> Parsed:
 
 def stream(path: Path, names: Names, progress: Progress) -> Parsed:
     """A log in a file of any size."""
-    parsed = Parsed(TOOL)
+    parsed = Parsed(NAME)
     with space_for(path) as space:
         split = splitter.from_path(NAME, path, parsed, progress)
         _emit(space, split, names, parsed)

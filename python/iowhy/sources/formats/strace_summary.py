@@ -4,11 +4,9 @@ Layout: strace(1). Without -w (--summary-wall-clock), seconds are CPU time spent
 in them. The table looks the same either way: it is CPU time unless the command line in the paste has the option.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import number
 
 NAME = "strace-c"
@@ -33,13 +31,9 @@ _TITLES = {
 
 #: Letters of strace's options that take a value.
 _WITH_VALUE = "abeEIoOpPsSuUX"
-
-
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The line of titles, above one of dashes."""
-    if at + 1 < len(lines) and set(lines[at + 1].strip()) == {"-", " "} and "syscall" in lines[at]:
-        return Claim(0.95)
-    return None
+SURE = 0.95
+BEGINS = ""
+FIRST = (r".*syscall.*\n\s*-[- ]*$", 2)
 
 
 def read(block: Block) -> Parsed:

@@ -3,8 +3,6 @@
 Columns: TIME(s) and CALL (bcc); TIME(s), COMM, PID, CALL (libbpf-tools); TIME, PID, COMM, EVENT (bpftrace).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
@@ -13,7 +11,6 @@ from iowhy.sources.formats._sysstat import Day
 from iowhy.sources.numbers import NS_PER_S
 
 NAME = "syncsnoop"
-TOOL = "syncsnoop"
 HINT = (
     r"^TIME(?:\(s\))?\s+(?:COMM\s+PID\s+|PID\s+COMM\s+)?(?:CALL|EVENT)\s*$|^Tracing sync syscalls"
 )
@@ -31,7 +28,7 @@ _CLOCK = re.compile(
 
 def read(block: Block) -> Parsed:
     """Into measurements: calls of each name and process, and how often they come."""
-    parsed = Parsed(TOOL, units="seconds")
+    parsed = Parsed(NAME, units="seconds")
     day = Day(None)
     times: dict[tuple[str, str], list[int]] = {}
     for at, line in parsed.lines(block):

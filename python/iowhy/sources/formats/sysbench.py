@@ -4,15 +4,12 @@ sysbench's README. MiB are 2^20 bytes; version 0.4's Mb are too. Latencies of fi
 together, of oltp those of whole transactions.
 """
 
-from __future__ import annotations
-
 import re
 
 from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import KIB, MIB, number
 
 NAME = "sysbench"
-TOOL = "sysbench"
 HINT = r"^sysbench \d|^File operations:|^Throughput:\s*$|^Threads started!|^OLTP test statistics:|^SQL statistics:"
 BEGINS = "sysbench "
 NEAR = (r"sysbench|^Threads|: *\d|reads/s|read, MiB/s|^OLTP|^SQL|queries", 8)
@@ -57,7 +54,7 @@ _OPTIONS = re.compile(
 
 def read(block: Block) -> Parsed:
     """Into measurements: subject is "sysbench"; its own lines of progress with their time."""
-    parsed = Parsed(TOOL, units="MiB/s; ms; per second")
+    parsed = Parsed(NAME, units="MiB/s; ms; per second")
     found: dict[str, float] = {}
     for at, line in parsed.lines(block):
         text = line.strip()
@@ -81,8 +78,7 @@ def read(block: Block) -> Parsed:
             parsed.reject(at, line)
     if found and "--file-test-mode=rnd" in " ".join(block.command or ()):
         found["random"] = 1.0
-    for metric, value in found.items():
-        parsed.measure("sysbench", metric, value)
+    parsed.measures("sysbench", found)
     if found.get("fsyncs_per_s"):
         parsed.note(
             f"sysbench: {found['fsyncs_per_s']:,.0f} fsyncs a second; its latencies are of reads, writes and fsyncs together"
@@ -93,10 +89,7 @@ def read(block: Block) -> Parsed:
 
 def _progress(parsed: Parsed, second: int, values: dict[str, tuple[str, float]]) -> None:
     for metric, (text, unit) in values.items():
-        value = number(text)
-        parsed.measure(
-            "sysbench progress", metric, None if value is None else value * unit, second * 10**9
-        )
+        parsed.measure("sysbench progress", metric, number(text), second * 10**9, unit)
 
 
 def _value(found: dict[str, float], line: str) -> bool:

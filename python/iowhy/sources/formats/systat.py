@@ -4,8 +4,6 @@ Manual: systat(1). One screen covers the 5 s before it unless another interval w
 reads and writes together. `d` are processes that wait for a disk, `p` for a page.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
@@ -15,7 +13,6 @@ from iowhy.sources.formats._sar import Collected
 from iowhy.sources.numbers import KIB, MIB, NS_PER_S, number
 
 NAME = "systat"
-TOOL = "systat"
 HINT = r"^\s*\d{1,4} users?\s+Load\s+\d|^\s*Mem usage:|^\s+/0\s+/1\s+/2\s+/3\s+/4\s+/5|^\s*\d[\d.]*%Sys\s|^Proc:\s|^(?:Proc:)?\s*r\s+p\s+d\s+s\s+w\s"
 NEAR = (r"%Sys", 12)
 
@@ -41,7 +38,7 @@ _READ = re.compile(r"%(?:Sys|Intr?|User|Nice|Idl)|^\s*Dis[ck]s")
 
 def read(block: Block) -> Parsed:
     """Into cpu_samples and vm_samples; disks into measurements."""
-    parsed = Parsed(TOOL, units="percent of all CPUs; KB and MB of 1024 and 1024 * 1024 bytes")
+    parsed = Parsed(NAME, units="percent of all CPUs; KB and MB of 1024 and 1024 * 1024 bytes")
     parsed.host["os"] = "FreeBSD"
     interval = interval_of(block.command) or DELAY_NS
     screens: list[Collected] = []

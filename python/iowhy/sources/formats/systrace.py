@@ -5,8 +5,6 @@ The ftrace text is in the page: as text in <script class="trace-data">, as a str
 "TRACE:" and zlib data. Whatever is compressed is unpacked up to a limit: a page may be anybody's.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import json
@@ -24,7 +22,6 @@ from iowhy.sources.formats import ftrace
 from iowhy.sources.names import Names
 
 NAME = "systrace"
-TOOL = "systrace"
 
 UNPACKED_MAX_BYTES = 1024**3
 #: JSON has to be whole in memory.
@@ -71,7 +68,7 @@ def stream(path: Path, names: Names, progress: Progress) -> Parsed:
                 "atrace or of /sys/kernel/tracing/trace"
             )
         # Line numbers are those of the trace inside the page.
-        return ftrace.from_file(found, str(path), TOOL, names, progress)
+        return ftrace.from_file(found, str(path), NAME, names, progress)
 
 
 def _extract(page: mmap.mmap, found: IO[bytes], path: Path) -> None:

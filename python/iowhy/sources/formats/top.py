@@ -4,19 +4,16 @@ Manual: top(1). The first iteration covers the time since boot. A screen that is
 ran, so it is taken for an interval of top's usual 3 s, unless the command shows that it is the first (-n 1).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.formats import _states
-from iowhy.sources.formats._iostat import cpu_counters
+from iowhy.sources.formats._iostat import add_cpu
 from iowhy.sources.formats._sysstat import Day
 from iowhy.sources.numbers import KIB, NS_PER_S, number, size
 
 NAME = "top"
-TOOL = "top"
 # "Tasks: 181 total, 2 running, …" and the line of CPU shares, in any language: a word, then numbers with a word behind each.
 _TASKS = r"\S+\s*:\s+(?:\d+ [^\W\d]\S*,\s+){3,5}\d+ [^\W\d]\S*\s*$"
 _SHARES = r"%?[^\W\d]\S{0,11}\s*:\s*(?:\d+[.,]\d\s*%?\s?[^\W\d]{2,3}[,\s]+){6,7}\d+[.,]\d\s*%?\s?[^\W\d]{2,3}\s*$"
@@ -67,7 +64,7 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
 
 def read(block: Block) -> Parsed:
     """Into cpu_samples, memory_samples and, per process, measurements."""
-    parsed = Parsed(TOOL, units="memory in the unit that its lines name; percent of one CPU")
+    parsed = Parsed(NAME, units="memory in the unit that its lines name; percent of one CPU")
     day = Day(None)
     iterations: list[_Iteration] = []
     columns: list[str] = []
@@ -178,13 +175,7 @@ def _emit(parsed: Parsed, iterations: Sequence[_Iteration], block: Block) -> Non
         if alone and not first:
             interval = end = DELAY_NS
         if interval > 0 and "idle" in now.cpu:
-            parsed.intervals.add(
-                "cpu_samples",
-                {"cpu": -1},
-                end - interval,
-                interval,
-                cpu_counters(now.cpu, interval),
-            )
+            add_cpu(parsed, now.cpu, end - interval, interval)
         if now.memory:
             parsed.add("memory_samples", {"ts_ns": end, **now.memory})
             total = now.memory.get("total_bytes")

@@ -4,8 +4,6 @@ On AIX and Solaris the seconds are CPU time inside the call (truss command refer
 elapsed (truss(1)). Which one it is shows in the totals at the end: AIX and Solaris print `sys totals`.
 """
 
-from __future__ import annotations
-
 import re
 
 from iowhy.sources.format import Block, Parsed

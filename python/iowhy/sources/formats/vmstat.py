@@ -5,8 +5,6 @@ Columns and units: vmstat(8) of procps-ng. `bi` and `bo` are blocks of 1024 byte
 scaled by -S. The first line is the average since boot and no load, unless -y left it out.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from array import array
@@ -19,10 +17,9 @@ from iowhy.recordings.stored_rows import StoredRows
 from iowhy.sources.clock import interval_of, wall_ns
 from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.formats._sysstat import Day
-from iowhy.sources.numbers import NS_PER_S, numbers
+from iowhy.sources.numbers import NS_PER_S, row
 
 NAME = "vmstat"
-TOOL = "vmstat"
 HINT = r"^-*procs-*\s?-+\s?-*memory|^\s*(?:\S+\s+){0,2}r\s+b\s+swpd\s+free\s"
 
 #: Without these columns a header is not one.
@@ -68,7 +65,7 @@ def read(block: Block) -> Parsed:
     command = block.command or ()
     unit = _unit(command)
     parsed = Parsed(
-        TOOL,
+        NAME,
         units=f"memory in units of {unit} bytes, bi and bo in blocks of 1024 bytes per second",
     )
     skip_first = not any(word.startswith("-") and "y" in word for word in command)
@@ -88,15 +85,15 @@ def read(block: Block) -> Parsed:
         elif _translated(block.lines, number_ - block.first_line):
             lead, columns = 0, list(_ENGLISH[: len(words)])
         else:
-            row = _row(columns, words[lead:])
-            if row is None:
+            one = _row(columns, words[lead:])
+            if one is None:
                 parsed.reject(number_, line)
                 continue
             timed = day.split(line.strip()) if lead else None
             if timed is not None:
-                rows.add(timed[0], row)
+                rows.add(timed[0], one)
             else:
-                rows.add(wall_ns(" ".join(words[_width(columns) :])), row)
+                rows.add(wall_ns(" ".join(words[_width(columns) :])), one)
     if skip_first and len(rows):
         parsed.note("the first line of vmstat is an average since boot, and not taken for load")
         rows.drop_first()
@@ -128,10 +125,7 @@ def _width(columns: Sequence[str]) -> int:
 
 def _row(columns: Sequence[str], words: Sequence[str]) -> dict[str, float] | None:
     width = _width(columns)
-    if width == 0 or len(words) < width:
-        return None
-    values = numbers(words[:width])
-    return None if values is None else dict(zip(columns, values, strict=False))
+    return row(columns[:width], words[:width])
 
 
 class _Rows:

@@ -3,8 +3,6 @@
 Manual: vmstat(8). K are 1024 bytes, ticks 10 ms. Versions before 4 say "pages paged in", and count KiB all the same.
 """
 
-from __future__ import annotations
-
 import re
 
 from iowhy.sources.format import Block, Parsed, Snapshot

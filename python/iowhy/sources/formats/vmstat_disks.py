@@ -3,8 +3,6 @@
 Manual: vmstat(8). Sectors are of 512 bytes. The last column is busy time in whole seconds: too coarse for a share.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

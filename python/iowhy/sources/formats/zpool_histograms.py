@@ -5,14 +5,12 @@ up to 1023 ns); a size's row by its smallest (include/sys/fs/zfs.h: L_HISTO, RQ_
 since boot unless -y left it out.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
 from msgspec import Struct, field
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import NS_PER_S, size
 
 NAME = "zpool-histograms"
@@ -34,10 +32,8 @@ class _Histogram(Struct):
     rows: list[tuple[int, int, list[float]]] = field(default_factory=list)
 
 
-def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The groups' names with "latency" or "req_size" below."""
-    below = lines[at + 1].split() if at + 1 < len(lines) else []
-    return Claim(0.95, again=True) if below[:1] in (["latency"], ["req_size"]) else None
+SURE = 0.95
+FIRST = (r".*\n\s*(?:latency|req_size)\b", 2)
 
 
 def read(block: Block) -> Parsed:
@@ -112,18 +108,8 @@ def _emit(parsed: Parsed, found: Sequence[_Histogram], block: Block) -> None:
             whole = [row for row in one.rows if len(row[2]) == len(one.columns)]
             counts = [(low, high, values[index]) for low, high, values in whole if values[index]]
             for low, high, count in counts:
-                parsed.add(
-                    "histograms",
-                    {
-                        "ts_ns": None,
-                        "metric": f"zfs_{name}_{'ns' if one.latencies else 'bytes'}",
-                        "dev": one.of,
-                        "comm": None,
-                        "low": low,
-                        "high": high,
-                        "count": round(count),
-                    },
-                )
+                metric = f"zfs_{name}_{'ns' if one.latencies else 'bytes'}"
+                parsed.bucket(metric, low, high, round(count), one.of)
             if one.latencies and counts:
                 _percentiles(parsed, one.of, name, counts)
 

@@ -5,8 +5,6 @@ the device's own, total_wait includes ZFS' queues. Requests in queues (pending) 
 the moment of the report. The first report is since boot unless -y left it out.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """ZFS's zpool status: state of pools, what a scrub or resilver has done, errors of each disk."""
 
-from __future__ import annotations
-
 import re
 
 from iowhy.sources.format import Block, Parsed

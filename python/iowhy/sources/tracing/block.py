@@ -7,8 +7,6 @@ Devices that take bios without making requests of them (zram, dm) have no issues
 Letters of rwbs: blk_fill_rwbs (kernel/trace/blktrace.c).
 """
 
-from __future__ import annotations
-
 from iowhy.sources.format import Parsed
 from iowhy.sources.tracing.workspace import Workspace
 

@@ -6,8 +6,6 @@ Input is the table `pages`: n (order), ts_ns, tid, kind (lookup, add, delete, di
 thread added since its lookup before are demand misses inside the range and readahead outside it.
 """
 
-from __future__ import annotations
-
 from iowhy.sources.format import Parsed
 from iowhy.sources.tracing.workspace import Workspace
 

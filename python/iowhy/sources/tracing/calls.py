@@ -1,7 +1,5 @@
 """What is known of system calls (iowhy.tables), as traces need it."""
 
-from __future__ import annotations
-
 import errno
 from functools import cache
 from typing import Any

@@ -4,8 +4,6 @@
 it is done here by SQL: requests, page cache, journal. Each layer has its module.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from iowhy.sources.format import Parsed

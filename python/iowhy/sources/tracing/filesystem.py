@@ -3,8 +3,6 @@
 Input are the tables writeback_events, throttles, journal_events and allocation_events (logs/src/output/rows.rs).
 """
 
-from __future__ import annotations
-
 from iowhy.sources.format import Parsed
 from iowhy.sources.tracing.workspace import Workspace
 

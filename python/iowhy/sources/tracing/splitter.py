@@ -5,8 +5,6 @@ them), and messages, JSON, one a line (logs/src/output/messages.rs): lines that 
 and at last a summary.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import tempfile

@@ -1,7 +1,5 @@
 """Kernel stacks of other tools, judged by the recorder's rules (iowhy/tables/reasons.toml)."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from iowhy.sources.format import Parsed

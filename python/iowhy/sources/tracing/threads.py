@@ -1,7 +1,5 @@
 """Threads of a trace: who they are, which of them count, where their time went and why they waited."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import cast
 

@@ -4,8 +4,6 @@ Rows are kept in a database in a temporary directory, results leave as their own
 what is in memory stays bounded however long the log is.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,7 +24,7 @@ MEMORY = "1GB"
 ON_DISK_FROM_BYTES = 16 * 1024 * 1024
 
 
-def space_for(path: Path) -> Workspace:
+def space_for(path: Path) -> "Workspace":
     """A work space for what is read from a file of this size."""
     try:
         return Workspace(on_disk=path.stat().st_size > ON_DISK_FROM_BYTES)
@@ -48,7 +46,7 @@ class Workspace:
         self.connection.execute(SETTINGS)
         without_progress_bar(self.connection)
 
-    def __enter__(self) -> Workspace:
+    def __enter__(self) -> "Workspace":
         return self
 
     def __exit__(

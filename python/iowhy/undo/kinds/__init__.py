@@ -10,7 +10,7 @@ from iowhy.undo.kinds.groups import RMDIR_CGROUP
 from iowhy.undo.kinds.knobs import WRITE_FILE
 from iowhy.undo.kinds.loops import LOSETUP_DETACH
 from iowhy.undo.kinds.mounts import REMOUNT, UMOUNT
-from iowhy.undo.kinds.processes import AFFINITY, KILL_MARKED
+from iowhy.undo.kinds.processes import KILL_MARKED
 from iowhy.undo.kinds.trees import REMOVE_TREE
 
 KINDS: dict[str, Kind] = {
@@ -21,5 +21,4 @@ KINDS: dict[str, Kind] = {
     "rmdir-cgroup": RMDIR_CGROUP,
     "write-file": WRITE_FILE,
     "remove-tree": REMOVE_TREE,
-    "affinity": AFFINITY,
 }

@@ -1,11 +1,11 @@
-"""Processes that were started, and the CPUs that one was bound to."""
+"""Processes that were started."""
 
 import os
 import signal
 import time
 
 from iowhy.undo import process
-from iowhy.undo.kinds.entry import Entry, Failed, Kind, Refused, text_of, until, whole_number
+from iowhy.undo.kinds.entry import Entry, Failed, Kind, text_of, until, whole_number
 
 MARK_VARIABLE = "IOWHY_MARK"
 """Environment variable by which the processes of a trial are found again."""
@@ -36,11 +36,6 @@ def _kill(pid: int, start: int) -> bool:
     return False
 
 
-def _check_process(entry: Entry) -> None:
-    whole_number(entry, "pid", 2)
-    whole_number(entry, "start_ticks", 0)
-
-
 def _check_marked(entry: Entry) -> None:
     text_of(entry, "mark", r"[0-9a-f]{32}")
     if "after_ticks" in entry:
@@ -69,23 +64,4 @@ def _undo_marked(entry: Entry) -> None:
         raise Failed(f"processes marked {entry['mark']} do not end")
 
 
-def _check_affinity(entry: Entry) -> None:
-    _check_process(entry)
-    cpus = entry.get("cpus")
-    if not isinstance(cpus, list) or not cpus or not all(type(cpu) is int for cpu in cpus):
-        raise Refused("`cpus` is not a list of CPU numbers")
-
-
-def _undo_affinity(entry: Entry) -> None:
-    if process.start_ticks(entry["pid"]) != entry["start_ticks"]:
-        return
-    try:
-        os.sched_setaffinity(entry["pid"], entry["cpus"])
-    except ProcessLookupError:
-        return
-    except OSError as error:
-        raise Failed(f"affinity of {entry['pid']}: {error.strerror}") from error
-
-
 KILL_MARKED = Kind(_check_marked, _undo_marked)
-AFFINITY = Kind(_check_affinity, _undo_affinity)

@@ -105,10 +105,19 @@ class Redactor:
         phrases = []
         for name in dict.fromkeys([*typed_, *sorted(set(programs))]):
             token = self._program(name)
-            if token != name:
-                self._each_word(name, token)
-                if not _WORD.fullmatch(name):
-                    phrases.append((name, token))
+            if token == name:
+                continue
+            program, *title = name.split(" ")
+            # Words of a title that are plain ones are of sentences, too.
+            words = [word for word in title if not word.isalpha()]
+            if title and program.rstrip(":") in _public():
+                self._whole[name] = f"{program} {token}"
+            else:
+                words.append(program)
+            for word in words:
+                self._each_word(word, token)
+            if not _WORD.fullmatch(name):
+                phrases.append((name, self._whole[name]))
         return phrases
 
     def _program(self, name: str) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from iowhy.relations.relation import Column
+from iowhy.relations.sql_header import Column
 from iowhy.reports import Report
 from iowhy.reports.engine import MOST_BESIDE
 from iowhy.views.html.markup import Markup, Say, element, lines

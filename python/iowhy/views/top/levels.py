@@ -8,8 +8,8 @@ from msgspec import Struct, field
 
 from iowhy import units
 from iowhy.messages import printable
+from iowhy.views.columns import Column
 from iowhy.views.top import columns
-from iowhy.views.top.columns import Column
 
 if TYPE_CHECKING:  # slow to import, and the first frame does not wait for it
     from iowhy.reports.engine import Row

@@ -9,8 +9,9 @@ from textual.binding import Binding
 from textual.message import Message
 from textual.widget import Widget
 
+from iowhy.views.columns import Column
 from iowhy.views.terminal import rows as laid_out
-from iowhy.views.top.columns import Column, in_order
+from iowhy.views.top.columns import in_order
 
 if TYPE_CHECKING:  # slow to import, and the first frame does not wait for it
     from iowhy.reports.engine import Row

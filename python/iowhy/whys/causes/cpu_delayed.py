@@ -121,7 +121,6 @@ CAUSE = Cause(
         ),
         DEDICATED_CPUS,
     ),
-    experiment=None,
     find=find,
     unseen_without=("thread_time", "cpu_samples"),
     settled_by=next_command.CPU,

@@ -109,7 +109,6 @@ CAUSE = Cause(
         "pages that are changed through mapped memory: without calls, their bytes are not in what was asked for",
     ),
     remedies=(_ONCE, _LARGER),
-    experiment=None,
     find=find,
     unseen_without=("syscalls", "block_requests"),
     settled_by=next_command.DEVICE,

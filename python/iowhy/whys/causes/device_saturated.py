@@ -124,12 +124,7 @@ def _says(
         else " (queue depth {depth:.1f})"
     )
     return worded(
-        "device-saturated.hardly-rests",
-        words,
-        device=_name(facts),
-        run=run,
-        each=median,
-        depth=depth,
+        "device-saturated.no-rest", words, device=_name(facts), run=run, each=median, depth=depth
     )
 
 

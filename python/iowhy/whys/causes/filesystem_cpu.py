@@ -289,7 +289,6 @@ CAUSE = Cause(
         "stacks that were not sampled (Linux before 6.1): CPU time in the kernel has no functions then",
     ),
     remedies=(_UNPACK, _LOOK),
-    experiment=None,
     find=find,
     unseen_without=("thread_time",),
     settled_by=next_command.CPU,

@@ -123,7 +123,6 @@ CAUSE = Cause(
         Remedy("Freeze it for less time, or when nothing writes"),
         Remedy("Thaw it, as root: `fsfreeze --unfreeze MOUNT`"),
     ),
-    experiment=None,
     find=find,
     unseen_without=("waits",),
     settled_by=next_command.CALLS,

@@ -184,7 +184,6 @@ CAUSE = Cause(
         "a btrfs whose chunks are all allocated but not full: df shows room, but there is none for new metadata",
     ),
     remedies=(_free(), _ELSEWHERE, _KEPT),
-    experiment=None,
     find=find,
     unseen_without=("waits",),
     settled_by=next_command.SPACE,

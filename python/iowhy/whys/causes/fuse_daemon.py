@@ -237,7 +237,6 @@ CAUSE = Cause(
         "kernels before 6.13: they do not show which process serves which filesystem",
     ),
     remedies=_REMEDIES,
-    experiment=None,
     find=find,
     unseen_without=("syscalls",),
     settled_by=next_command.CALLS,

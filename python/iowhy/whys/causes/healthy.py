@@ -166,7 +166,6 @@ CAUSE = Cause(
     ),
     fooled_by=("a run too short to show anything",),
     remedies=(Remedy("Leave its I/O as it is"),),
-    experiment=None,
     find=find,
     only_if=stands,
 )  # fmt: skip

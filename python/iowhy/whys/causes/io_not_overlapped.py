@@ -80,7 +80,6 @@ CAUSE = Cause(
     ),
     fooled_by=("a result that the next step needs: it cannot begin earlier",),
     remedies=(_MPI, _HDF5, _THREAD),
-    experiment=None,
     find=find,
     settled_by=next_command.JOB,
 )  # fmt: skip

@@ -105,7 +105,6 @@ CAUSE = Cause(
             risk="with data=writeback, files may contain old blocks after a crash",
         ),
     ),
-    experiment=None,
     find=find,
     unseen_without=("syscalls", "block_requests"),
     settled_by=next_command.SYNC,

@@ -173,7 +173,6 @@ CAUSE = Cause(
         "a holder that waits for the device: a faster device shortens the wait for the lock too",
     ),
     remedies=(_SPREAD, _SHARED, _ONE_WRITES),
-    experiment=None,
     find=find,
     unseen_without=("waits",),
     settled_by=next_command.CALLS,

@@ -103,7 +103,6 @@ CAUSE = Cause(
     ),
     fooled_by=("the first open of a job, which waits for a filesystem that is mounted on demand",),
     remedies=(_ONCE, _NEAR, _FEWER, _COLLECTIVE),
-    experiment=None,
     find=find,
     settled_by=next_command.JOB,
 )  # fmt: skip

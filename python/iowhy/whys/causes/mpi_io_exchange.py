@@ -93,7 +93,6 @@ CAUSE = Cause(
         "a log without the records of the process that writes (Darshan notes that it ran out of memory)",
     ),
     remedies=(_LARGER, _HINTS, _COLLECTIVE),
-    experiment=None,
     find=find,
     settled_by=next_command.JOB,
 )  # fmt: skip

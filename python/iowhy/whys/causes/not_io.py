@@ -258,7 +258,6 @@ CAUSE = Cause(
         "a server that does the I/O for the command: record it with -p",
     ),
     remedies=(_SEEN, _RECORD_TOO),
-    experiment=None,
     find=find,
     unseen_without=("thread_time",),
     settled_by=next_command.CALLS,

@@ -215,7 +215,6 @@ CAUSE = Cause(
         "pages count as copied",
     ),
     remedies=(_METACOPY, _IN_IMAGE, _VOLUME, _SMALLER, _SHARED, _VOLATILE),
-    experiment=None,
     find=find,
     unseen_without=("waits",),
     settled_by=next_command.CALLS,

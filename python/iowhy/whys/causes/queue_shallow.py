@@ -160,7 +160,6 @@ CAUSE = Cause(
         "a throttle above the queue (io.max) makes it shallow: see io-throttled",
     ),
     remedies=(_AHEAD, _SEVERAL, _AT_ONCE),
-    experiment=None,
     find=find,
     settled_by=next_command.DEVICE,
     beats=("device-saturated",),

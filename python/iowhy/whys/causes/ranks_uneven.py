@@ -147,7 +147,6 @@ CAUSE = Cause(
     ),
     fooled_by=("processes on nodes with hundreds of processors: one for each node is enough there",),
     remedies=(_MORE_WRITERS, _SHARE, _SERVER, _EVENLY),
-    experiment=None,
     find=find,
     settled_by=next_command.JOB,
     beats=("io-not-overlapped",),

@@ -84,7 +84,6 @@ CAUSE = Cause(
     ),
     fooled_by=("a file that is written between the reads: it has to be read again",),
     remedies=(_BROADCAST, _KEEP, _NEAR),
-    experiment=None,
     find=find,
     settled_by=next_command.JOB,
     beats=("small-requests", "random-access", "io-not-overlapped", "ranks-uneven"),

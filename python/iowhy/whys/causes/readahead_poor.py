@@ -228,7 +228,6 @@ CAUSE = Cause(
         "cache-thrash evicts pages that were read ahead before they are used",
     ),
     remedies=(_RANDOM, _HINT, _SET),
-    experiment=None,
     find=find,
     unseen_without=("page_cache",),
     settled_by=next_command.CACHE,

@@ -151,7 +151,6 @@ CAUSE = Cause(
             risk="others see the changes only then",
         ),
     ),
-    experiment=None,
     find=find,
     settled_by=next_command.CALLS,
     beats=(

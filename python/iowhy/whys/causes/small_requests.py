@@ -133,6 +133,9 @@ def _small(facts: Facts) -> Candidate | None:
     median, depth = requests.median_bytes, requests.own_depth
     if not ways or median is None or median > SMALL_BYTES or depth is None or depth > DEPTH:
         return None
+    # The page cache gathers what is adjacent: requests that jump are for places apart, such as many small files.
+    if (requests.jump_share or 0) >= thresholds.JUMPS and not _around_the_cache(facts):
+        return None
     cls, walk, group = max(ways, key=lambda way: _in_calls(facts, way[0]))
     computing = _computing(facts, sum(way[2].cpu_ns or 0.0 for way in ways))
     on_cpu = facts.budget.elapsed(classes.KERNEL) * sum((one.fraction for one in computing), 0.0)
@@ -140,10 +143,7 @@ def _small(facts: Facts) -> Candidate | None:
         claims=(*(_claim(facts, way[0]) for way in ways), *computing),
         chain=chain_of(
             links.in_these_calls(
-                facts,
-                frozenset({cls}),
-                _claim(facts, cls).calls,
-                f"is spent {cls}",
+                facts, frozenset({cls}), _claim(facts, cls).calls, f"is spent {cls}"
             ),
             None
             if not on_cpu
@@ -346,7 +346,6 @@ CAUSE = Cause(
         "calls that jump: then their size is not the reason (random-access)",
     ),
     remedies=(_LARGER, _GATHERED, _COLLECTIVE, _NO_SIEVE),
-    experiment=None,
     find=find,
     unseen_without=("syscalls", "block_requests"),
     settled_by=next_command.FILE,

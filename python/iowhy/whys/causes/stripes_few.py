@@ -108,7 +108,6 @@ CAUSE = Cause(
     ),
     fooled_by=("a job whose nodes share one slow link to the servers",),
     remedies=(_ELSEWHERE,),
-    experiment=None,
     find=find,
     settled_by=next_command.JOB,
     beats=("ranks-uneven", "mpi-io-exchange", "io-not-overlapped"),

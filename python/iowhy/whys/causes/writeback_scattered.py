@@ -124,7 +124,6 @@ CAUSE = Cause(
             risk="needs root, and data that soon changes again is written more often",
         ),
     ),
-    experiment=None,
     find=find,
     unseen_without=("writeback",),
     settled_by=next_command.FILE,

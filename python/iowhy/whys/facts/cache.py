@@ -52,49 +52,35 @@ class Cache(Struct, frozen=True):
     written_past_share: float = 0.0
 
 
-class _Sums(Struct, frozen=True):
-    lookups: int | None
-    misses: int | None
-    readahead: int | None
-    looked_at: int | None
-    prefetched: int | None
-    evicted: int | None
-    dirtied: int | None
-    refaults: int | None
-    major_faults: int | None
-    added: int | None
-    hit_ratio: float | None
-    estimated: bool | None
-    worst: float | None
-    best: float | None
-
-
 #: Files whose look-ups are seen, if there are any. What the kernel reads for itself (btrfs send and deduplication, a copy-up) and what is
 #: only asked for ahead it looks up elsewhere, or not at all: that nobody is seen to use such pages says nothing.
 _LOOKED_AT = """(lookup_pages IS NULL OR lookup_pages > 0
   OR coalesce(major_faults, 0) + coalesce(minor_faults, 0) > 0)"""
 
 _SUMS = f"""
+SELECT * REPLACE (
+  CASE WHEN hit_ratio < 0 THEN 0.0 ELSE hit_ratio END AS hit_ratio,
+  CASE WHEN worst_hit_ratio < 0 THEN 0.0 ELSE worst_hit_ratio END AS worst_hit_ratio,
+  CASE WHEN best_hit_ratio < 0 THEN 0.0 ELSE best_hit_ratio END AS best_hit_ratio,
+  CASE WHEN wasted_share < 0 THEN 0.0 ELSE wasted_share END AS wasted_share)
+FROM (
 SELECT sum(lookup_pages) AS lookups, sum(miss_pages) AS misses, sum(readahead_pages) AS readahead,
-  coalesce(sum(readahead_pages) FILTER (WHERE {_LOOKED_AT}), 0) AS looked_at,
-  sum(prefetched_pages) AS prefetched, sum(evicted_pages) AS evicted, sum(dirtied_pages) AS dirtied,
+  (coalesce(sum(readahead_pages) FILTER (WHERE {_LOOKED_AT}), 0) - sum(prefetched_pages))
+    / nullif(sum(readahead_pages), 0) AS wasted_share,
+  sum(prefetched_pages) AS prefetched_hits, sum(evicted_pages) AS evicted, sum(dirtied_pages) AS dirtied,
   sum(refault_pages) AS refaults, sum(major_faults) AS major_faults, sum(added_pages) AS added,
-  sum(hit_pages) / nullif(sum(hit_of_pages), 0) AS hit_ratio, bool_or(estimated) AS estimated,
+  sum(hit_pages) / nullif(sum(hit_of_pages), 0) AS hit_ratio,
+  coalesce(bool_or(estimated), false) AS estimated,
   (SELECT quantile_cont(hit_pages / hit_of_pages, 0.1) FROM cache_counts WHERE hit_of_pages > 0)
-    AS worst,
+    AS worst_hit_ratio,
   (SELECT quantile_cont(hit_pages / hit_of_pages, 0.9) FROM cache_counts WHERE hit_of_pages > 0)
-    AS best
-FROM file_cache
+    AS best_hit_ratio
+FROM file_cache)
 """
 
 
-class _Costs(Struct, frozen=True):
-    covered: float | None
-    reread: float | None
-    wasted: float | None
-    path: str | None = None
-    share: float | None = None
-
+#: Of the pages that were read, those whose files are known: with less, they do not speak for the others.
+COVERED = 0.5
 
 # Pages of a file on a disk that answers at once, or that are read while nobody waits, are no part of the waiting. A file that has
 # requests and no pages is read past the cache.
@@ -108,22 +94,19 @@ WITH r AS (
     CASE WHEN c.added_pages > 0 AND {_LOOKED_AT}
       THEN greatest(0, c.readahead_pages - c.prefetched_pages) / c.added_pages ELSE 0 END AS wasted
   FROM r LEFT JOIN file_cache AS c ON c.dev = r.dev AND c.ino = r.ino
+), known AS (
+  SELECT sum(added_pages) FILTER (WHERE dev IS NOT NULL AND ino IS NOT NULL) >= {COVERED} * sum(added_pages)
+    AND sum(added_pages) > 0 AS covered, sum(refault_pages) IS NOT NULL AS told
+  FROM file_cache
 )
 SELECT
-  (SELECT sum(added_pages) FILTER (WHERE dev IS NOT NULL AND ino IS NOT NULL)
-    / nullif(sum(added_pages), 0) FROM file_cache) AS covered,
-  sum(time_ns * least(1, reread)) / nullif(sum(time_ns), 0) AS reread,
-  sum(time_ns * least(1, wasted)) / nullif(sum(time_ns), 0) AS wasted,
+  CASE WHEN any_value(covered AND told) THEN sum(time_ns * least(1, reread)) / nullif(sum(time_ns), 0) END AS reread_cost,
+  CASE WHEN any_value(covered) THEN sum(time_ns * least(1, wasted)) / nullif(sum(time_ns), 0) END AS wasted_cost,
   (SELECT n.path FROM (SELECT dev, ino FROM r ORDER BY time_ns DESC NULLS LAST, ino LIMIT 1) AS m
-    LEFT JOIN named_files AS n ON n.dev = m.dev AND n.ino = m.ino) AS path,
-  (SELECT max(time_ns) / nullif(sum(time_ns), 0) FROM r) AS share
-FROM f
+    LEFT JOIN named_files AS n ON n.dev = m.dev AND n.ino = m.ino) AS costliest_path,
+  (SELECT max(time_ns) / nullif(sum(time_ns), 0) FROM r) AS costliest_share
+FROM known LEFT JOIN f ON true
 """
-
-
-class _Kinds(Struct, frozen=True):
-    whole: float | None
-    past: float | None
 
 
 #: The kernel's default window of readahead (read_ahead_kb): a smaller file is read by one request.
@@ -132,8 +115,8 @@ WINDOW_BYTES = 128 * 1024
 PAST = 0.5
 
 _KINDS = f"""
-SELECT sum(c.added_pages) FILTER (n.size_bytes <= {WINDOW_BYTES}) / nullif(sum(c.added_pages), 0)::DOUBLE AS whole,
-  {{past}} AS past
+SELECT sum(c.added_pages) FILTER (n.size_bytes <= {WINDOW_BYTES}) / nullif(sum(c.added_pages), 0)::DOUBLE AS whole_share,
+  coalesce({{past}}, 0) AS written_past_share
 FROM file_cache AS c
 LEFT JOIN named_files AS n ON n.dev = c.dev AND n.ino = c.ino
 {{calls}}
@@ -142,9 +125,6 @@ _PAST = f"""sum(c.added_pages) FILTER (
     f.written_bytes - coalesce(c.dirtied_pages, 0) * {{page}} >= {PAST} * f.written_bytes
     AND f.written_bytes >= {PAST} * c.added_pages * {{page}}
   ) / nullif(sum(c.added_pages), 0)::DOUBLE"""
-
-#: Of the pages that were read, those whose files are known: with less, they do not speak for the others.
-COVERED = 0.5
 
 
 class _Top(Struct, frozen=True):
@@ -174,53 +154,23 @@ def measure(relations: Relations, pasted: bool, group_refault_pages: float | Non
     """From page_cache and files; refaults, where the events have none, from the control group."""
     if not relations.has("page_cache"):
         return Cache(known="page_cache" in relations.facts.ran and not pasted)
-    sums = relations.one(_Sums, _SUMS)
-    refaults: float | None = sums.refaults
+    costs = [_COSTS] if relations.has("block_requests") else []
+    found = relations.one(Cache, _SUMS, *costs, _kinds(relations), known=True)
+    refaults = found.refaults
     if refaults is None and not pasted:
         refaults = group_refault_pages
-    wasted = None
-    if sums.prefetched is not None and sums.readahead:
-        wasted = max(0.0, ((sums.looked_at or 0) - sums.prefetched) / sums.readahead)
-    costs = relations.one(_Costs, _COSTS) if relations.has("block_requests") else None
-    if costs is None or costs.covered is None or costs.covered < COVERED:
-        costs = _Costs(None, None, None, *((costs.path, costs.share) if costs else ()))
-    kinds = _kinds(relations)
-    common = Cache(
-        known=True,
-        whole_share=kinds.whole,
-        written_past_share=kinds.past or 0.0,
-        estimated=bool(sums.estimated),
-        lookups=sums.lookups,
-        misses=sums.misses,
-        readahead=sums.readahead,
-        prefetched_hits=sums.prefetched,
-        evicted=sums.evicted,
-        dirtied=sums.dirtied,
-        refaults=refaults,
-        major_faults=sums.major_faults,
-        hit_ratio=None if sums.hit_ratio is None else max(0.0, sums.hit_ratio),
-        worst_hit_ratio=None if sums.worst is None else max(0.0, sums.worst),
-        best_hit_ratio=None if sums.best is None else max(0.0, sums.best),
-        added=sums.added,
-        reread_share=None
-        if refaults is None or not sums.added
-        else min(1.0, refaults / sums.added),
-        wasted_share=wasted,
-        reread_cost=None if sums.refaults is None else costs.reread,
-        wasted_cost=costs.wasted,
-        costliest_path=costs.path,
-        costliest_share=costs.share,
-    )
-    top = relations.read(_Top, _TOP)
-    return _with_top(relations, common, top[0]) if top else common
+    again = None if refaults is None or not found.added else min(1.0, refaults / found.added)
+    found = replace(found, refaults=refaults, reread_share=again)
+    top = relations.first(_Top, _TOP)
+    return found if top is None else _with_top(relations, found, top)
 
 
-def _kinds(relations: Relations) -> _Kinds:
-    """What kinds of files the pages that were read are of."""
+def _kinds(relations: Relations) -> str:
+    """SQL: what kinds of files the pages that were read are of."""
     called = relations.has("syscalls")
     past = _PAST.format(page=relations.facts.page_bytes) if called else "NULL"
     calls = "LEFT JOIN file_calls AS f ON f.dev = c.dev AND f.ino = c.ino" if called else ""
-    return relations.one(_Kinds, _KINDS.format(past=past, calls=calls))
+    return _KINDS.format(past=past, calls=calls)
 
 
 def _with_top(relations: Relations, common: Cache, top: _Top) -> Cache:
@@ -245,34 +195,26 @@ def _with_top(relations: Relations, common: Cache, top: _Top) -> Cache:
     )
 
 
-class _Pass(Struct, frozen=True):
-    number: int
-    of_pages: int | None
-    hit_pages: int | None
-
-
 def _passes(relations: Relations, top: _Top, size_bytes: float) -> tuple[float, ...]:
     """Hit ratio per pass over a file: a pass ends when as many pages were asked for as it has.
 
     Valid for passes that read the file from end to end; at most the first eight.
     """
     pages = max(1, round(size_bytes / relations.facts.page_bytes))
-    rows = relations.read(
-        _Pass,
-        f"""
+    return tuple(
+        relations.values(
+            float,
+            f"""
         WITH i AS (
           SELECT ts_ns, sum(lookup_pages) AS asked, sum(added_pages) AS added,
             sum(hit_pages) AS hits, sum(hit_of_pages) AS of_pages
           FROM cache_counts WHERE dev = {top.dev} AND ino = {top.ino} GROUP BY ts_ns
         ), c AS (SELECT *, sum(asked) OVER (ORDER BY ts_ns) - asked / 2 AS done FROM i)
-        SELECT CAST(floor(done / {pages}) AS BIGINT) AS number, sum(of_pages) AS of_pages,
-          sum(hits) AS hit_pages
-        FROM c WHERE done IS NOT NULL AND (asked > 0 OR added > 0)
-        GROUP BY number ORDER BY number LIMIT 8
+        SELECT CASE WHEN hit_pages < 0 THEN 0 ELSE hit_pages / of_pages END FROM (
+          SELECT floor(done / {pages}) AS number, sum(of_pages) AS of_pages, sum(hits) AS hit_pages
+          FROM c WHERE done IS NOT NULL AND (asked > 0 OR added > 0)
+          GROUP BY number ORDER BY number LIMIT 8)
+        WHERE hit_pages IS NOT NULL AND of_pages >= {pages} / 8 ORDER BY number
         """,
-    )
-    return tuple(
-        max(0.0, row.hit_pages / row.of_pages)
-        for row in rows
-        if row.hit_pages is not None and row.of_pages is not None and row.of_pages >= pages / 8
+        )
     )

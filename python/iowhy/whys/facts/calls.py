@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from msgspec import Struct, field
 
 from iowhy.relations import Relations
+from iowhy.relations.rows import Row
 from iowhy.whys import classes
 from iowhy.whys.facts.sampling import sampled
 
@@ -102,46 +103,10 @@ PAIRS_MIN = 16
 PAIRED = 0.4
 
 
-class _Sums(Struct, frozen=True):
-    """The sums of calls, `what` they are of: a name, or all (empty)."""
-
-    what: str | None
-    calls: int
-    total_ns: int | None
-    cpu_ns: int | None
-    runnable_ns: int | None
-    blocked_ns: int | None
-    sleeping_ns: int | None
-    bytes: int | None
-    done_bytes: int | None
-    errors: int | None
-    files: int | None = None
-    wall_ns: int | None = None
-    median_bytes: float | None = None
-    by_write: bool | None = None
-    part: str | None = None
-
-    @property
-    def group(self) -> Group:
-        """As the facts show it."""
-        return Group(
-            calls=self.calls,
-            total_ns=float(self.total_ns or 0),
-            cpu_ns=self.cpu_ns,
-            runnable_ns=self.runnable_ns,
-            blocked_ns=self.blocked_ns,
-            sleeping_ns=self.sleeping_ns,
-            bytes=self.bytes,
-            done_bytes=self.done_bytes,
-            files=self.files,
-            errors=self.errors or 0,
-        )
-
-
 _SUMS = """
-coalesce(sum(calls), 0) AS calls, sum(total_ns) AS total_ns, sum(cpu_ns) AS cpu_ns,
+coalesce(sum(calls), 0) AS calls, coalesce(sum(total_ns), 0) AS total_ns, sum(cpu_ns) AS cpu_ns,
 sum(runnable_ns) AS runnable_ns, sum(blocked_ns) AS blocked_ns, sum(sleeping_ns) AS sleeping_ns,
-sum(asked_bytes) AS bytes, sum(done_bytes) AS done_bytes, sum(errors) AS errors
+sum(asked_bytes) AS bytes, sum(done_bytes) AS done_bytes, coalesce(sum(errors), 0) AS errors
 """
 
 _PARTS = [
@@ -161,9 +126,7 @@ _STORED = "file_kind IN ('file', 'directory', 'device', 'unknown')"
 
 _SYNCS = f"""
 WITH synced AS MATERIALIZED (SELECT * FROM sync_calls_by_file)
-SELECT name AS what, by_write, {_SUMS}, (SELECT count(*) FROM (SELECT DISTINCT dev, ino FROM synced) AS d) AS files,
-  (SELECT wall_ns FROM sync_sums WHERE calls > 0) AS wall_ns,
-  (SELECT median(bytes) FROM syscalls WHERE name = 'msync') AS median_bytes
+SELECT name, by_write, {_SUMS}, (SELECT count(*) FROM (SELECT DISTINCT dev, ino FROM synced) AS d) AS files
 FROM synced GROUP BY GROUPING SETS ((name, by_write), ())
 """
 
@@ -181,49 +144,42 @@ def measure(relations: Relations, by_write: bool) -> Calls:
 
 def _single(relations: Relations, by_write: bool) -> Calls:
     reads, writes = classes.quoted(classes.DATA_READS), classes.quoted(classes.DATA_WRITES)
-    summed = relations.read(_Sums, _by_part(reads, writes))
-    by_name = {str(row.what): row.group for row in summed if row.part is None}
-    moving = {row.part: row.group for row in summed if row.part is not None}
-    synced = relations.read(_Sums, _SYNCS)
-    total = next(row for row in synced if row.what is None)
+    summed = relations.by(Group, _by_part(reads, writes), 2)
+    moving = {part: group for (_, part), group in summed.items()}
+    synced = relations.by(Group, _SYNCS, 2)
     heaviest = max(
-        (row for row in synced if row.what is not None and row.by_write is by_write),
-        key=lambda row: (row.total_ns or 0, row.what),
+        (
+            (group.total_ns, name)
+            for (name, writes), group in synced.items()
+            if name is not None and writes is by_write
+        ),
         default=None,
     )
     walks = _walks(relations, reads, writes)
     return Calls(
         known=True,
-        by_name=by_name,
+        by_name={name: group for (name, part), group in summed.items() if part is None},
         idle_by_name=_idle(relations),
         reads=moving["read"],
         writes=moving["write"],
-        syncs=total.group,
+        syncs=synced[None, None],
         tiny=moving["tiny"],
-        reading=walks.get("read", Walk()),
-        writing=walks.get("write", Walk()),
-        sync_name=None
-        if heaviest is None or heaviest.what is None
-        else heaviest.what.removesuffix(" (O_SYNC)"),
-        sync_median_bytes=total.median_bytes,
-        sync_wall_ns=total.wall_ns,
+        reading=walks.get(("read",), Walk()),
+        writing=walks.get(("write",), Walk()),
+        sync_name=None if heaviest is None else heaviest[1].removesuffix(" (O_SYNC)"),
+        sync_median_bytes=relations.value(
+            float, "SELECT median(bytes) FROM syscalls WHERE name = 'msync'"
+        ),
+        sync_wall_ns=relations.value(float, "SELECT wall_ns FROM sync_sums WHERE calls > 0"),
         by_write=by_write,
-        sync_writes=sum(row.calls for row in synced if row.by_write),
+        sync_writes=sum(group.calls for (_, writes), group in synced.items() if writes),
     )
 
 
-class _Steps(Struct, frozen=True):
-    direction: str
-    median_bytes: float | None
-    calls: int
-    pairs: int
-    jumps: int
-
-
-def _walks(relations: Relations, reads: str, writes: str) -> dict[str, Walk]:
+def _walks(relations: Relations, reads: str, writes: str) -> dict[Row, Walk]:
     kept = sampled(relations, "syscalls", "ts_ns")
-    found = relations.read(
-        _Steps,
+    return relations.by(
+        Walk,
         f"""
         WITH c AS (
           SELECT CASE WHEN name IN {reads} THEN 'read' ELSE 'write' END AS direction, bytes, "offset",
@@ -234,23 +190,12 @@ def _walks(relations: Relations, reads: str, writes: str) -> dict[str, Walk]:
             AND coalesce(ret, 1) > 0 AND NOT EXISTS (
               SELECT 1 FROM nonstorage_files AS f WHERE f.dev = o.dev AND f.ino = o.ino)
         )
-        SELECT direction, median(bytes) AS median_bytes, count(*) AS calls, count(before) AS pairs,
-          count(*) FILTER (WHERE "offset" <> before) AS jumps FROM c GROUP BY direction
+        SELECT direction, median(bytes) AS median_bytes, count(before) AS pairs,
+          CASE WHEN count(before) >= greatest({PAIRS_MIN}, count(*) * {PAIRED})
+            THEN count(*) FILTER (WHERE "offset" <> before) / count(before) END AS jump_share
+        FROM c GROUP BY direction
         """,
     )
-    return {
-        row.direction: Walk(
-            row.median_bytes,
-            None if row.pairs < max(PAIRS_MIN, row.calls * PAIRED) else row.jumps / row.pairs,
-            row.pairs,
-        )
-        for row in found
-    }
-
-
-class _Idle(Struct, frozen=True):
-    name: str
-    total_ns: int
 
 
 def _idle(relations: Relations) -> dict[str, float]:
@@ -261,23 +206,14 @@ def _idle(relations: Relations) -> dict[str, float]:
     """
     if not relations.has("syscall_totals"):
         return {}
-    found = relations.read(
-        _Idle,
-        f"""SELECT name, sum(total_ns) AS total_ns FROM syscall_totals
+    found = relations.rows(
+        f"""SELECT name, sum(total_ns)::DOUBLE AS total_ns FROM syscall_totals
         WHERE name IN {classes.quoted(classes.IDLE_CALLS)} AND NOT (
           name IN ('wait4', 'waitid', 'waitpid') AND tgid IN (SELECT ppid FROM threads
             WHERE ppid IS NOT NULL AND tgid <> ppid))
-        GROUP BY name ORDER BY total_ns DESC LIMIT 5""",
+        GROUP BY name ORDER BY total_ns DESC LIMIT 5"""
     )
-    return {row.name: float(row.total_ns) for row in found}
-
-
-class _Total(Struct, frozen=True):
-    name: str
-    calls: int
-    total_ns: int
-    cpu_ns: int | None
-    errors: int
+    return dict(found)
 
 
 def _by_part(reads: str, writes: str) -> str:
@@ -301,16 +237,12 @@ def _by_part(reads: str, writes: str) -> str:
 
 
 def _totals(relations: Relations) -> Calls:
-    by_name = {
-        row.name: Group(
-            calls=row.calls, total_ns=float(row.total_ns), cpu_ns=row.cpu_ns, errors=row.errors
-        )
-        for row in relations.read(
-            _Total,
-            """SELECT name, sum(calls) AS calls, sum(total_ns) AS total_ns, sum(cpu_ns) AS cpu_ns,
-            sum(errors) AS errors FROM syscall_totals GROUP BY name ORDER BY name""",
-        )
-    }
+    found = relations.by(
+        Group,
+        """SELECT name, sum(calls) AS calls, sum(total_ns) AS total_ns, sum(cpu_ns) AS cpu_ns,
+        sum(errors) AS errors FROM syscall_totals GROUP BY name ORDER BY name""",
+    )
+    by_name = {name: group for (name,), group in found.items()}
     ranked = [(g.total_ns, name) for name, g in by_name.items() if name in classes.SYNC_CALLS]
     return Calls(
         known=False,

@@ -52,19 +52,6 @@ class CopiedUp(Struct, frozen=True):
         return wanting / sum(one.shown_ns or 0.0 for one in self.waits)
 
 
-class _Files(Struct, frozen=True):
-    files: int = 0
-    pages: int | None = None
-    written_bytes: int | None = None
-    path: str | None = None
-    path_pages: int | None = None
-
-
-class _Cpu(Struct, frozen=True):
-    name: str
-    cpu_ns: float
-
-
 # Pages that are mapped are made dirty by no call either: a file with faults is none of these.
 _FILES = f"""
 WITH copying AS (SELECT DISTINCT tgid FROM waits WHERE stack_id IN {{stacks}}),
@@ -83,7 +70,7 @@ made AS (
     FROM made m LEFT JOIN written w ON w.dev = m.dev AND w.ino = m.ino
     WHERE m.pages > ceil(coalesce(w.bytes, 0) / {{page_bytes}})
 )
-SELECT count(*) AS files, sum(c.pages)::BIGINT AS pages, sum(c.bytes)::BIGINT AS written_bytes,
+SELECT nullif(count(*), 0) AS files, sum(c.pages)::BIGINT AS pages, sum(c.bytes)::BIGINT AS written_bytes,
     arg_max(f.path, c.pages) FILTER (WHERE f.path IS NOT NULL) AS path,
     max(c.pages) FILTER (WHERE f.path IS NOT NULL) AS path_pages
 FROM copied c LEFT JOIN named_files f ON f.dev = c.dev AND f.ino = c.ino
@@ -100,15 +87,13 @@ def copied_up(relations: Relations, filesystems: Filesystems, page_bytes: int) -
     if not waits:
         return None
     overlays = [one for one in filesystems if one.kind == "overlay"]
-    files = _files(relations, stacks, page_bytes)
-    return CopiedUp(
+    listed = "(" + ", ".join(map(str, stacks)) + ")"
+    counted = relations.has("page_cache") and relations.has("syscalls")
+    return relations.one(
+        CopiedUp,
+        *([_FILES.format(stacks=listed, page_bytes=page_bytes)] if counted else []),
         waits=waits,
         cpu_ns=_cpu_ns(relations, every),
-        files=files.files or None,
-        pages=files.pages,
-        path=files.path,
-        path_pages=files.path_pages,
-        written_bytes=files.written_bytes,
         overlay=overlays[0] if len(overlays) == 1 else None,
     )
 
@@ -120,16 +105,8 @@ def _cpu_ns(relations: Relations, every: tuple[Through, ...]) -> float:
         copying[one.call] += int(one.shown_ns or 0)
         waiting[one.call] += int(one.total_ns)
     names = classes.quoted(frozenset(call for call, ns in copying.items() if ns))
-    found = relations.read(
-        _Cpu,
+    found = relations.rows(
         f"""SELECT name, sum(cpu_ns)::DOUBLE AS cpu_ns FROM thread_calls
-        WHERE name IN {names} AND cpu_ns IS NOT NULL GROUP BY name ORDER BY name""",
+        WHERE name IN {names} AND cpu_ns IS NOT NULL GROUP BY name ORDER BY name"""
     )
-    return sum(one.cpu_ns * copying[one.name] / waiting[one.name] for one in found)
-
-
-def _files(relations: Relations, stacks: tuple[int, ...], page_bytes: int) -> _Files:
-    if not (relations.has("page_cache") and relations.has("syscalls")):
-        return _Files()
-    listed = "(" + ", ".join(map(str, stacks)) + ")"
-    return relations.one(_Files, _FILES.format(stacks=listed, page_bytes=page_bytes))
+    return float(sum(cpu_ns * copying[name] / waiting[name] for name, cpu_ns in found))

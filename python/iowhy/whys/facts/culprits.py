@@ -12,8 +12,8 @@ COLUMNS = "level, container, comm, programs, tgid, processes, load"
 
 
 class Culprit(Struct, frozen=True):
-    """A group of processes (the relation process_groups) and its load. `comm` is its program with most of that, of `programs`;
-    `tgid` the process of that program with most."""
+    """A group of processes (the relation process_groups) and its load. `comm` is its title or program with most of that, of `programs`;
+    `tgid` the process of that name with most; a program of several titles is its `container`."""
 
     level: str
     container: str | None
@@ -45,6 +45,7 @@ class Member(Struct, frozen=True):
     level: str
     container: str | None
     comm: str | None
+    program: str | None
     tgid: int
     load: float
 
@@ -64,7 +65,7 @@ def heaviest(members: Sequence[Member]) -> Culprit:
     whole = sum(one.load for one in group)
     return Culprit(
         first.level,
-        first.container,
+        first.container or (first.program if len(programs) > 1 else None),
         first.comm,
         len(programs),
         first.tgid,
@@ -75,8 +76,7 @@ def heaviest(members: Sequence[Member]) -> Culprit:
 
 def most_loading(relations: Relations, resource: str, dev: int) -> Culprit | None:
     """The group with most of the `requests` of a device, or of the `dirty pages` on a disk's filesystems; None if there is none."""
-    found = relations.read(
+    return relations.first(
         Culprit,
         f"SELECT {COLUMNS} FROM competing_load WHERE resource = '{resource}' AND dev = {dev} AND place = 1",
     )
-    return found[0] if found else None

@@ -1,6 +1,7 @@
 """What the process that serves a filesystem (FUSE) does while the command waits for it: its CPU, its disk, or neither."""
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from iowhy.relations import Relations
 from iowhy.whys.facts.machine import Machine
@@ -18,36 +19,22 @@ class Daemon(Struct, frozen=True):
     name: str | None
     recorded: bool
     cpu_ns: float | None
-    disk_ns: float
-    disk: str | None
+    disk_ns: float = 0.0
+    disk: str | None = None
     user: float = 0.0
     kernel: float = 0.0
     runnable: float = 0.0
 
 
-class _Own(Struct, frozen=True):
-    threads: int
-    name: str | None
-    cpu_ns: int | None
-    user: float | None
-    kernel: float | None
-    runnable: float | None
-
-
 _OWN = """
-SELECT count(*) FILTER (WHERE t.tgid = {tgid}) AS threads,
-  (SELECT arg_min(comm, abs(tid - tgid)) FROM threads WHERE tgid = {tgid}) AS name,
+SELECT count(*) FILTER (WHERE t.tgid = {tgid}) > 0 AS recorded,
+  (SELECT coalesce(max(title), arg_min(comm, abs(tid - tgid))) FROM threads WHERE tgid = {tgid}) AS name,
   CAST(sum(cpu_ns) FILTER (WHERE t.tgid = {tgid}) AS BIGINT) AS cpu_ns,
-  sum(cpu_user_ns) FILTER (WHERE t.tgid = {tgid}) / nullif(sum(cpu_user_ns), 0)::DOUBLE AS user,
-  sum(cpu_kernel_ns) FILTER (WHERE t.tgid = {tgid}) / nullif(sum(cpu_kernel_ns), 0)::DOUBLE AS kernel,
-  sum(runnable_ns) FILTER (WHERE t.tgid = {tgid}) / nullif(sum(runnable_ns), 0)::DOUBLE AS runnable
+  coalesce(sum(cpu_user_ns) FILTER (WHERE t.tgid = {tgid}) / nullif(sum(cpu_user_ns), 0), 0) AS user,
+  coalesce(sum(cpu_kernel_ns) FILTER (WHERE t.tgid = {tgid}) / nullif(sum(cpu_kernel_ns), 0), 0) AS kernel,
+  coalesce(sum(runnable_ns) FILTER (WHERE t.tgid = {tgid}) / nullif(sum(runnable_ns), 0), 0) AS runnable
 FROM thread_totals AS t
 """
-
-
-class _Disk(Struct, frozen=True):
-    busy_ns: int | None
-    disk: str | None
 
 
 # The lengths of time with a request of its own, which may overlap: each counts from where those before it have ended.
@@ -57,14 +44,10 @@ WITH r AS (
     max(complete_ns) OVER (ORDER BY queue_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before_ns
   FROM block_requests WHERE tgid = {tgid} AND complete_ns > queue_ns
 )
-SELECT CAST(sum(greatest(0, z - greatest(a, coalesce(before_ns, a)))) AS BIGINT) AS busy_ns,
+SELECT coalesce(sum(greatest(0, z - greatest(a, coalesce(before_ns, a)))), 0) AS disk_ns,
   (SELECT d.name FROM devices AS d WHERE d.dev = arg_max(r.dev, r.z - r.a)) AS disk
 FROM r
 """
-
-
-class _Name(Struct, frozen=True):
-    comm: str | None
 
 
 def daemon(
@@ -73,21 +56,12 @@ def daemon(
     """What a process did; None if it is not known which one it is, or threads were not timed."""
     if tgid is None or not relations.has("thread_time"):
         return None
-    own = relations.one(_Own, _OWN.format(tgid=tgid))
-    disk = _Disk(0, None)
-    if relations.has("block_requests"):
-        disk = relations.one(_Disk, _DISK.format(tgid=tgid))
-    recorded = own.threads > 0
-    return Daemon(
-        tgid=tgid,
-        name=own.name or _neighbour(relations, tgid),
-        recorded=recorded,
-        cpu_ns=own.cpu_ns if recorded else _of_others(relations, machine, threads),
-        disk_ns=float(disk.busy_ns or 0),
-        disk=disk.disk,
-        user=own.user or 0.0,
-        kernel=own.kernel or 0.0,
-        runnable=own.runnable or 0.0,
+    queries = [_OWN, *([_DISK] if relations.has("block_requests") else [])]
+    found = relations.one(Daemon, *(sql.format(tgid=tgid) for sql in queries), tgid=tgid)
+    return replace(
+        found,
+        name=found.name or _neighbour(relations, tgid),
+        cpu_ns=found.cpu_ns if found.recorded else _of_others(relations, machine, threads),
     )
 
 
@@ -100,5 +74,6 @@ def _of_others(relations: Relations, machine: Machine, threads: Threads) -> floa
 def _neighbour(relations: Relations, tgid: int) -> str | None:
     if not relations.has("neighbours"):
         return None
-    found = relations.read(_Name, f"SELECT max(comm) AS comm FROM neighbours WHERE tgid = {tgid}")
-    return found[0].comm if found else None
+    return relations.value(
+        str, f"SELECT coalesce(max(title), max(comm)) FROM neighbours WHERE tgid = {tgid}"
+    )

@@ -55,19 +55,15 @@ ORDER BY s.place LIMIT 8
 """
 
 
-class _Scheduler(Struct, frozen=True):
-    scheduler: str | None
-
-
 def scheduler(relations: Relations, dev: int | None) -> str | None:
     """The active I/O scheduler of a disk; None if not known, or that of the disk below decides."""
     if dev is None or not relations.has("devices"):
         return None
-    return relations.one(
-        _Scheduler,
+    return relations.value(
+        str,
         f"""SELECT any_value(scheduler) AS scheduler FROM devices AS d WHERE dev = {dev} AND below_dev IS NULL
         AND dev NOT IN (SELECT dev FROM device_layers)""",
-    ).scheduler
+    )
 
 
 def measure(
@@ -84,16 +80,6 @@ def measure(
     return Devices(found, top, share)
 
 
-class _Moved(Struct, frozen=True):
-    read_bytes: int | None
-    written_bytes: int | None
-
-
-class _Total(Struct, frozen=True):
-    dev: int
-    moved_bytes: int | None
-
-
 def _own(
     relations: Relations, found: tuple[Device, ...], whole: bool, under: int | None
 ) -> tuple[Device | None, float | None]:
@@ -102,22 +88,16 @@ def _own(
     named = relations.has("block_requests") or not relations.has("process_io")
     if whole or named or not found:
         return (found[0] if found else None), None
-    own = relations.one(
-        _Moved,
-        """SELECT sum(r) AS read_bytes, sum(w) AS written_bytes FROM (
-        SELECT tgid, max(read_bytes) AS r, max(written_bytes) AS w FROM process_io GROUP BY tgid)""",
+    ((read, written),) = relations.rows(
+        """SELECT coalesce(sum(r), 0), coalesce(sum(w), 0) FROM (
+        SELECT tgid, max(read_bytes) AS r, max(written_bytes) AS w FROM process_io GROUP BY tgid)"""
     )
-    read, written = own.read_bytes or 0, own.written_bytes or 0
     if read + written <= 0:
         return None, None
     moved, column = (written, "written_bytes") if written > read else (read, "read_bytes")
-    totals = {
-        row.dev: row.moved_bytes
-        for row in relations.read(
-            _Total,
-            f"SELECT dev, CAST(sum({column}) AS BIGINT) AS moved_bytes FROM disk_steps GROUP BY dev",
-        )
-    }
+    totals: dict[int, int | None] = dict(
+        relations.rows(f"SELECT dev, sum({column}) FROM disk_steps GROUP BY dev")
+    )
     fitting = [one for one in found if (totals.get(one.dev) or 0) >= FITS * moved]
     top = fitting[0] if len(fitting) == 1 else None
     if top is None:

@@ -36,6 +36,7 @@ class _Row(Struct, frozen=True):
     group_key: str | None
     level: str | None
     container: str | None
+    program: str | None
     own: bool
     how: str | None
     again: bool
@@ -48,7 +49,7 @@ def evictors(relations: Relations, machine: Machine) -> tuple[Evictor, ...]:
         return ()
     rows = relations.read(
         _Row,
-        """SELECT e.tgid, e.comm, g.group_key, g.level, g.container, e.own, e.how, e.again, e.pages
+        """SELECT e.tgid, e.comm, g.group_key, g.level, g.container, g.program, e.own, e.how, e.again, e.pages
         FROM page_evictors AS e LEFT JOIN process_groups AS g ON g.tgid = e.tgid
         ORDER BY e.pages DESC, e.tgid, e.how, e.again""",
     )
@@ -76,6 +77,7 @@ def _by(rows: list[_Row]) -> Culprit | None:
             row.level or "process",
             row.container,
             row.comm,
+            row.program,
             row.tgid,
             row.pages,
         )

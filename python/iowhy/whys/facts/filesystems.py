@@ -60,44 +60,22 @@ def of(found: Filesystems, dev: int | None) -> Filesystem | None:
     return next((one for one in found if one.dev == dev), None)
 
 
-class _Dev(Struct, frozen=True):
-    dev: int
-
-
 def written_most(relations: Relations) -> int | None:
     """The filesystem in whose writes most time passes, None where no single calls were recorded."""
-    if not relations.has("syscalls"):
-        return None
-    return _first(
-        relations,
-        f"""SELECT dev FROM calls_by_filesystem WHERE dev IS NOT NULL
-        AND name IN {classes.quoted(classes.DATA_WRITES)}
-        GROUP BY dev ORDER BY sum(total_ns) DESC, dev LIMIT 1""",
-    )
+    called = f"calls_by_filesystem WHERE name IN {classes.quoted(classes.DATA_WRITES)} AND"
+    return _longest(relations, called) if relations.has("syscalls") else None
 
 
 def waited_for_most(relations: Relations) -> int | None:
     """The filesystem whose files threads wait for longest, None where no waits were recorded."""
-    if not relations.has("waits"):
-        return None
-    return _first(
-        relations,
-        """SELECT dev FROM wait_totals WHERE dev IS NOT NULL
-        GROUP BY dev ORDER BY sum(total_ns) DESC, dev LIMIT 1""",
-    )
+    return _longest(relations, "wait_totals WHERE") if relations.has("waits") else None
 
 
 def called_most(relations: Relations) -> int | None:
     """The filesystem in calls on whose files most time passes, None where no calls were recorded."""
-    if not relations.has("syscalls"):
-        return None
-    return _first(
-        relations,
-        """SELECT dev FROM calls_by_filesystem WHERE dev IS NOT NULL
-        GROUP BY dev ORDER BY sum(total_ns) DESC, dev LIMIT 1""",
-    )
+    return _longest(relations, "calls_by_filesystem WHERE") if relations.has("syscalls") else None
 
 
-def _first(relations: Relations, sql: str) -> int | None:
-    found = relations.read(_Dev, sql)
-    return found[0].dev if found else None
+def _longest(relations: Relations, rows: str) -> int | None:
+    sql = f"SELECT dev FROM {rows} dev IS NOT NULL GROUP BY dev ORDER BY sum(total_ns) DESC, dev LIMIT 1"
+    return relations.value(int, sql)

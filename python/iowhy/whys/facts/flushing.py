@@ -14,10 +14,6 @@ class Flushed(Struct, frozen=True):
     time_ns: float
 
 
-class _MayFlush(Struct, frozen=True):
-    any: bool
-
-
 _FLUSHED = """
 SELECT f.dev, coalesce(max(d.name), (f.dev >> 20) || ':' || (f.dev & 1048575)) AS device, f.count,
   f.time_ns::DOUBLE AS time_ns
@@ -28,7 +24,7 @@ FROM (
 GROUP BY f.dev, f.count, f.time_ns ORDER BY f.time_ns DESC, f.dev
 """
 
-_WALL_OF_ONE = "SELECT sum(busy_ns)::DOUBLE AS wall_ns FROM flushing_times WHERE dev = {dev}"
+_WALL_OF_ONE = "SELECT sum(busy_ns)::DOUBLE AS wall_ns FROM flushing_times WHERE dev = {devs}"
 
 _WALL = """
 WITH s AS (
@@ -40,25 +36,15 @@ SELECT sum(greatest(end_ns - greatest(begin_ns, coalesce(before_ns, begin_ns)), 
 """
 
 
-class _Wall(Struct, frozen=True):
-    wall_ns: float | None
-
-
 def flushed(relations: Relations) -> tuple[Flushed, ...]:
     """From block_requests, most time first."""
-    found = relations.one(
-        _MayFlush,
-        "SELECT EXISTS (SELECT 1 FROM request_sums WHERE op = 'flush' OR empty) AS any",
-    )
-    return tuple(relations.read(Flushed, _FLUSHED)) if found.any else ()
+    any_ = "SELECT EXISTS (SELECT 1 FROM request_sums WHERE op = 'flush' OR empty)"
+    return tuple(relations.read(Flushed, _FLUSHED)) if relations.value(bool, any_) else ()
 
 
 def flushing_ns(relations: Relations, devices: tuple[Flushed, ...]) -> float | None:
     """Time in which one of some devices was emptying its cache, for anybody; None without a device."""
     if not devices:
         return None
-    if len(devices) == 1:
-        return relations.one(_Wall, _WALL_OF_ONE.format(dev=devices[0].dev)).wall_ns
-    return relations.one(
-        _Wall, _WALL.format(devs=", ".join(str(one.dev) for one in devices))
-    ).wall_ns
+    sql = _WALL_OF_ONE if len(devices) == 1 else _WALL
+    return relations.value(float, sql.format(devs=", ".join(str(one.dev) for one in devices)))

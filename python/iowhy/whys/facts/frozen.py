@@ -43,23 +43,17 @@ GROUP BY m.mount ORDER BY sum(h.dur_ns) DESC, m.mount LIMIT 1
 """
 
 
-class _Freezer(Struct, frozen=True):
-    comm: str
-    pid: int
-
-
 def frozen(relations: Relations) -> Frozen | None:
     """The filesystem whose freeze was waited for longest, from waits; None if nothing waited so."""
-    return next(iter(relations.read(Frozen, _FROZEN)), None) if relations.has("waits") else None
+    return relations.first(Frozen, _FROZEN) if relations.has("waits") else None
 
 
 def freezers(relations: Relations) -> list[str]:
     """Processes inside and outside the recording whose work is to freeze filesystems: `fsfreeze (123)`."""
     names = ", ".join(f"'{name[:15]}'" for name in FREEZERS)
-    found = relations.read(
-        _Freezer,
-        f"""SELECT DISTINCT comm, tgid AS pid FROM (
-          SELECT comm, tgid FROM threads UNION ALL SELECT comm, tgid FROM neighbours) AS p
+    return relations.values(
+        str,
+        f"""SELECT comm || ' (' || pid || ')' FROM (
+          SELECT comm, tgid AS pid FROM threads UNION SELECT comm, tgid FROM neighbours) AS p
         WHERE comm IN ({names}) ORDER BY pid LIMIT 3""",
     )
-    return [f"{one.comm} ({one.pid})" for one in found]

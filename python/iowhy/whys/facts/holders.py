@@ -41,10 +41,6 @@ LOCKED_BLOCK = "metadata_lock"
 _LONGEST_NS = 60_000_000_000
 
 
-class _Held(Struct, frozen=True):
-    share: float | None
-
-
 def held_share(relations: Relations, reasons: frozenset[str]) -> float | None:
     """Of the waits for some reasons, the share (0..1) in which another thread of the recording was at work.
 
@@ -59,7 +55,7 @@ def held_share(relations: Relations, reasons: frozenset[str]) -> float | None:
         reasons=_listed(sorted(reasons)),
         recorded=_recorded(reasons),
     )
-    return relations.one(_Held, sql).share
+    return relations.value(float, sql)
 
 
 _WHILE = """
@@ -94,7 +90,7 @@ def share_while_reading(
         reading=_listed(sorted(reading)),
         recorded=_recorded(locked | reading),
     )
-    return relations.one(_Held, sql).share
+    return relations.value(float, sql)
 
 
 class Waited(Struct, frozen=True):
@@ -113,7 +109,7 @@ def waited_longest(relations: Relations, reasons: Iterable[str]) -> Waited | Non
     listed = _listed(reasons)
     if not listed or not relations.has("waits"):
         return None
-    found = relations.read(
+    return relations.first(
         Waited,
         f"""
         WITH summed AS (
@@ -126,7 +122,6 @@ def waited_longest(relations: Relations, reasons: Iterable[str]) -> Waited | Non
         GROUP BY w.syscall, f.path, w.ino ORDER BY total_ns DESC LIMIT 1
         """,
     )
-    return found[0] if found else None
 
 
 def _recorded(reasons: frozenset[str]) -> str:

@@ -29,20 +29,9 @@ class InOrder(Struct, frozen=True):
     most_bytes: int | None = None
 
 
-class _Fit(Struct, frozen=True):
-    reached: float | None
-    slope_ns: float | None
-    least_bytes: int | None
-    most_bytes: int | None
-
-
-class _Following(Struct, frozen=True):
-    reads: int
-
-
 #: The requests themselves are only put in order where some follow one another.
 _FOLLOWING = """
-SELECT CAST(coalesce(sum(steps - jumps), 0) AS BIGINT) AS reads FROM jump_totals WHERE dev = {dev} AND op = 'read'
+SELECT coalesce(sum(steps - jumps), 0) AS reads FROM jump_totals WHERE dev = {dev} AND op = 'read'
 """
 
 _FIT = """
@@ -52,7 +41,8 @@ WITH alike AS (
   GROUP BY bytes HAVING count(*) >= {alike}
 )
 SELECT max(bytes * 1e9 / service_ns) AS reached,
-  CASE WHEN max(bytes) >= {apart} * min(bytes) THEN regr_slope(service_ns, bytes) END AS slope_ns,
+  CASE WHEN {alone} AND max(bytes) >= {apart} * min(bytes) AND regr_slope(service_ns, bytes) > 0
+    THEN 1e9 / regr_slope(service_ns, bytes) END AS fitted,
   min(bytes) AS least_bytes, max(bytes) AS most_bytes
 FROM alike
 """
@@ -62,12 +52,11 @@ def in_order(relations: Relations, requests: Requests) -> InOrder:
     """From the reads on the device that the command uses most."""
     if requests.dev is None or not requests.reads:
         return InOrder()
-    if relations.one(_Following, _FOLLOWING.format(dev=requests.dev)).reads < ALIKE_MIN:
+    if (relations.value(int, _FOLLOWING.format(dev=requests.dev)) or 0) < ALIKE_MIN:
         return InOrder()
-    fit = relations.one(_Fit, _FIT.format(dev=requests.dev, alike=ALIKE_MIN, apart=SIZES_APART))
     alone = requests.own_depth is not None and requests.own_depth <= ALONE
-    fitted = 1e9 / fit.slope_ns if alone and fit.slope_ns and fit.slope_ns > 0 else None
-    return InOrder(fit.reached, fitted, fit.least_bytes, fit.most_bytes)
+    sql = _FIT.format(dev=requests.dev, alike=ALIKE_MIN, apart=SIZES_APART, alone=alone)
+    return relations.one(InOrder, sql)
 
 
 class Ways(Struct, frozen=True):
@@ -82,13 +71,6 @@ class Ways(Struct, frozen=True):
     part: float
 
 
-class _Ways(Struct, frozen=True):
-    jumps: int
-    mean_ns: float | None
-    quickest_ns: float | None
-    all_ns: float | None
-
-
 _WAYS = """
 WITH reads AS (
   SELECT complete_ns - sent_ns AS service_ns, seek_bytes <> 0 AS seeks
@@ -96,10 +78,13 @@ WITH reads AS (
 ), tenths AS (
   SELECT service_ns, ntile(10) OVER (ORDER BY service_ns) AS tenth FROM reads WHERE seeks
 )
-SELECT count(*) AS jumps, avg(service_ns) AS mean_ns,
-  avg(CASE WHEN tenth = 1 THEN service_ns END) AS quickest_ns,
-  (SELECT sum(service_ns) FROM reads) AS all_ns
-FROM tenths
+SELECT mean_ns, quickest_ns, greatest(0, mean_ns - quickest_ns) * jumps / all_ns AS part
+FROM (
+  SELECT count(*) AS jumps, avg(service_ns) AS mean_ns,
+    avg(CASE WHEN tenth = 1 THEN service_ns END) AS quickest_ns
+  FROM tenths
+) AS t, (SELECT sum(service_ns) AS all_ns FROM reads) AS r
+WHERE jumps >= {least} AND all_ns > 0
 """
 
 
@@ -107,8 +92,4 @@ def ways(relations: Relations, requests: Requests) -> Ways | None:
     """How much of the reads' time is the way, by those that are quick; None where too few jump."""
     if requests.dev is None or not requests.reads:
         return None
-    row = relations.one(_Ways, _WAYS.format(dev=requests.dev))
-    if row.jumps < JUMPS_MIN or row.mean_ns is None or row.quickest_ns is None or not row.all_ns:
-        return None
-    part = max(0.0, row.mean_ns - row.quickest_ns) * row.jumps / row.all_ns
-    return Ways(row.mean_ns, row.quickest_ns, part)
+    return relations.first(Ways, _WAYS.format(dev=requests.dev, least=JUMPS_MIN))

@@ -25,8 +25,9 @@ def somebody_elses(command: Command, relations: Relations) -> bool:
     if not relations.has("files"):
         return False
     name = text_literal(PurePath(typed).name)
-    ((there,),) = relations.rows(
+    there = relations.value(
+        bool,
         f"""SELECT count(*) > 0 FROM ({seen_paths(relations)}) AS s
-        WHERE regexp_extract(path, '[^/]*$') = {name} AND regexp_full_match(path, {text_literal(_SYSTEM)})"""
+        WHERE regexp_extract(path, '[^/]*$') = {name} AND regexp_full_match(path, {text_literal(_SYSTEM)})""",
     )
     return bool(there)

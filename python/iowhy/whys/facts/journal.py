@@ -8,23 +8,13 @@ from iowhy.relations import Relations
 class Journal(Struct, frozen=True):
     """Over all commits; `flushing_share`: of their time, handing the data of ordered files to the device (`ordered_share` has all of it)."""
 
-    commits: int | None
-    time_ns: float | None
-    mean_ns: float | None
-    flushing_share: float | None
-    logging_share: float | None
-    handles_per_commit: float | None
-    blocks_per_commit: float | None
-
-
-class _Commits(Struct, frozen=True):
-    commits: int
-    time_ns: int | None
-    mean_ns: float | None
-    flushing_share: float | None
-    logging_share: float | None
-    handles_per_commit: float | None
-    blocks_per_commit: float | None
+    commits: int | None = None
+    time_ns: float | None = None
+    mean_ns: float | None = None
+    flushing_share: float | None = None
+    logging_share: float | None = None
+    handles_per_commit: float | None = None
+    blocks_per_commit: float | None = None
 
 
 _COMMITS = """
@@ -42,17 +32,8 @@ def measure(relations: Relations) -> Journal:
     """From the relation journal_totals."""
     if not relations.has("journal_commits"):
         ran = {"journal_jbd2", "journal_xfs"} & relations.facts.ran
-        return Journal(0 if ran else None, None, None, None, None, None, None)
-    found = relations.one(_Commits, _COMMITS)
-    return Journal(
-        commits=found.commits,
-        time_ns=found.time_ns,
-        mean_ns=found.mean_ns,
-        flushing_share=found.flushing_share,
-        logging_share=found.logging_share,
-        handles_per_commit=found.handles_per_commit,
-        blocks_per_commit=found.blocks_per_commit,
-    )
+        return Journal(0 if ran else None)
+    return relations.one(Journal, _COMMITS)
 
 
 #: jbd2 hands the data of ordered files to the device (its phase of flushing) and waits for them in its phase of logging, before it
@@ -77,12 +58,8 @@ FROM commits AS c LEFT JOIN done AS d ON d.dev = c.dev AND d.ts_ns = c.ts_ns
 """
 
 
-class _Share(Struct, frozen=True):
-    share: float | None
-
-
 def ordered_share(relations: Relations) -> float | None:
     """Of the time of all commits, the share in which they write data of ordered files or wait for those; None where not known."""
     if not relations.has("journal_commits") or not relations.has("block_requests"):
         return None
-    return relations.one(_Share, _ORDERED).share
+    return relations.value(float, _ORDERED)

@@ -43,17 +43,12 @@ SELECT {kind} AS kind, sum(weight_ns)::DOUBLE / sum(sum(weight_ns)) OVER () AS s
 """
 
 
-class _Share(Struct, frozen=True):
-    kind: str | None
-    share: float
-
-
 def of_threads(relations: Relations) -> dict[str, float]:
     """Of the command's CPU time in the kernel, the shares that these functions have, as the stacks sampled there show."""
     if not relations.has("stack_samples") or not relations.has("stacks"):
         return {}
-    found = relations.read(_Share, _SAMPLES.format(kind=_kind_sql()))
-    return {one.kind: one.share for one in found if one.kind is not None}
+    found = relations.rows(_SAMPLES.format(kind=_kind_sql()))
+    return {kind: share for kind, share in found if kind is not None}
 
 
 def _kind_sql() -> str:
@@ -71,11 +66,6 @@ def _kind_sql() -> str:
 IN_KERNEL = 0.25
 
 
-class _Cores(Struct, frozen=True):
-    kernel_ns: int | None
-    user_ns: int | None
-
-
 def cores_of_workers(
     relations: Relations, cpus: int | None, system: float | None, user: float | None
 ) -> float | None:
@@ -86,16 +76,12 @@ def cores_of_workers(
         return None
     if not relations.has("thread_time"):
         return None
-    own = relations.one(
-        _Cores,
-        """SELECT CAST(sum(cpu_kernel_ns) AS BIGINT) AS kernel_ns, CAST(sum(cpu_user_ns) AS BIGINT) AS user_ns
-        FROM thread_totals""",
+    return relations.value(
+        float,
+        f"""SELECT greatest(0, greatest(0, {system * cpus} - sum(cpu_kernel_ns) / {elapsed_ns})
+          - {IN_KERNEL} * greatest(0, {user * cpus} - coalesce(sum(cpu_user_ns), 0) / {elapsed_ns}))
+        FROM thread_totals HAVING sum(cpu_kernel_ns) IS NOT NULL""",
     )
-    if own.kernel_ns is None:
-        return None
-    kernel = max(0.0, system * cpus - own.kernel_ns / elapsed_ns)
-    programs = max(0.0, user * cpus - (own.user_ns or 0) / elapsed_ns)
-    return max(0.0, kernel - IN_KERNEL * programs)
 
 
 class Layer(Struct, frozen=True):
@@ -132,19 +118,15 @@ def layer(
     return _device(relations, device)
 
 
-class _Encoded(Struct, frozen=True):
-    share: float | None
-
-
 def _encoded(relations: Relations, dev: int) -> bool:
     """Whether half of the bytes of the command's files there are compressed."""
     if not relations.has("extents"):
         return False
-    share = relations.one(
-        _Encoded,
+    share = relations.value(
+        float,
         f"""SELECT sum(bytes) FILTER (list_contains(flags, 'encoded')) / sum(bytes)::DOUBLE AS share
         FROM extents WHERE dev = {dev} AND phase = 'after'""",
-    ).share
+    )
     return (share or 0.0) >= 0.5
 
 

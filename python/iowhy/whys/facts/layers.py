@@ -34,11 +34,6 @@ class _Device(Struct, frozen=True):
         return self.name if self.raid_level is None else f"{self.name} ({self.raid_level})"
 
 
-class _Layer(Struct, frozen=True):
-    dev: int
-    below_dev: int
-
-
 class Layers(Struct, frozen=True):
     """`shown`: the device and all below it, in words; `members`: what an array in it consists of, by name;
     `answers`: how its members answer."""
@@ -53,10 +48,10 @@ def below(relations: Relations, dev: int | None) -> Layers | None:
     if dev is None or not relations.has("device_layers"):
         return None
     under: dict[int, list[int]] = {}
-    for row in relations.read(
-        _Layer, "SELECT dev, below_dev FROM device_layers ORDER BY dev, below_dev"
+    for upper, lower in relations.rows(
+        "SELECT dev, below_dev FROM device_layers ORDER BY dev, below_dev"
     ):
-        under.setdefault(row.dev, []).append(row.below_dev)
+        under.setdefault(upper, []).append(lower)
     if dev not in under:
         return None
     found = relations.read(

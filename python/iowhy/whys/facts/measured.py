@@ -66,12 +66,6 @@ FROM c GROUP BY metric
 """
 
 
-class _Histogram(Struct, frozen=True):
-    metric: str
-    total: float
-    middle: float | None
-
-
 def measure(relations: Relations) -> Measured:
     """From measurements and histograms."""
     numbers: list[Number] = []
@@ -81,8 +75,6 @@ def measure(relations: Relations) -> Measured:
             """SELECT lower(tool) AS tool, subject, metric, avg(value) AS value FROM measurements
             GROUP BY lower(tool), subject, metric ORDER BY 1, 2, 3 LIMIT 5000""",
         )
-    histograms: dict[str, tuple[float, float | None]] = {}
-    if relations.has("histograms"):
-        found = relations.read(_Histogram, _HISTOGRAMS)
-        histograms = {one.metric: (one.total, one.middle) for one in found}
+    found = relations.rows(_HISTOGRAMS) if relations.has("histograms") else []
+    histograms = {metric: (total, middle) for metric, total, middle in found}
     return Measured(tuple(numbers), histograms)

@@ -34,8 +34,13 @@ class Metadata(Struct, frozen=True):
     removing: int | None = None
 
 
+_CALLS = f"""
+SELECT coalesce(sum(calls), 0) AS calls, coalesce(sum(calls) FILTER (WHERE name IN {classes.quoted(_REMOVES)}), 0) AS removing
+FROM syscall_totals WHERE name IN {classes.quoted(NAME_CALLS)}
+"""
+
 _READS = """
-SELECT count(*) AS requests, sum(bytes) AS bytes, avg(complete_ns - sent_ns) AS mean_service_ns,
+SELECT count(*) AS requests, coalesce(sum(bytes), 0) AS bytes, avg(complete_ns - sent_ns) AS mean_service_ns,
   count(*) FILTER (WHERE jump_bytes <> 0) / nullif(count(jump_bytes), 0)::DOUBLE AS jump_share,
   median(CASE WHEN jump_bytes <> 0 THEN abs(jump_bytes) END)::DOUBLE AS median_jump_bytes
 FROM command_requests
@@ -43,43 +48,9 @@ WHERE dev = {dev} AND op = 'read' AND owner_kind = 'metadata'
 """
 
 
-class _Calls(Struct, frozen=True):
-    calls: int | None
-    removing: int | None
-
-
-class _Row(Struct, frozen=True):
-    requests: int
-    bytes: int | None
-    mean_service_ns: float | None
-    jump_share: float | None
-    median_jump_bytes: float | None
-
-
 def metadata(relations: Relations, requests: Requests) -> Metadata:
     """From command_requests and syscall_totals, on the device that the command uses most."""
-    number, removing = None, None
-    if relations.has("syscall_totals"):
-        names = classes.quoted(NAME_CALLS)
-        counted = relations.one(
-            _Calls,
-            f"""SELECT CAST(sum(calls) AS BIGINT) AS calls,
-            CAST(sum(calls) FILTER (WHERE name IN {classes.quoted(_REMOVES)}) AS BIGINT) AS removing
-            FROM syscall_totals WHERE name IN {names}""",
-        )
-        number, removing = counted.calls or 0, counted.removing or 0
-    if not requests.known:
-        return Metadata(known=False, calls=number, removing=removing)
-    if requests.dev is None:
-        return Metadata(known=True, calls=number, removing=removing)
-    row = relations.one(_Row, _READS.format(dev=requests.dev))
-    return Metadata(
-        known=True,
-        requests=row.requests,
-        bytes=float(row.bytes or 0),
-        mean_service_ns=row.mean_service_ns,
-        jump_share=row.jump_share,
-        median_jump_bytes=row.median_jump_bytes,
-        calls=number,
-        removing=removing,
-    )
+    queries = [_CALLS] if relations.has("syscall_totals") else []
+    if requests.dev is not None:
+        queries.append(_READS.format(dev=requests.dev))
+    return relations.one(Metadata, *queries, known=requests.known)

@@ -21,11 +21,6 @@ class Missing(Struct, frozen=True):
     cpu_ns: float
 
 
-class _Sums(Struct, frozen=True):
-    calls: float | None
-    cpu_ns: float | None
-
-
 # A call that waits for another thread's read, or for a lock, counts by what it takes more of a CPU, which is little.
 _SUMS = f"""
 WITH again AS (
@@ -40,7 +35,7 @@ WITH again AS (
   GROUP BY name, dev, ino, ret HAVING count(*) >= {ENOUGH}
 )
 SELECT sum(c.part) AS calls, sum(greatest(0, c.cpu_ns - f.cpu_ns) * c.part) AS cpu_ns
-FROM c JOIN found AS f ON f.name = c.name AND f.dev = c.dev AND f.ino = c.ino AND f.ret = c.ret WHERE c.waited
+FROM c JOIN found AS f ON f.name = c.name AND f.dev = c.dev AND f.ino = c.ino AND f.ret = c.ret WHERE c.waited HAVING count(*) > 0
 """
 
 
@@ -48,5 +43,4 @@ def missing(relations: Relations) -> Missing | None:
     """By the single calls; None where they, or what a call that waits for nothing takes, are not known."""
     if not relations.has("syscalls") or not relations.has("page_cache"):
         return None
-    sums = relations.one(_Sums, _SUMS)
-    return None if sums.calls is None or sums.cpu_ns is None else Missing(sums.calls, sums.cpu_ns)
+    return relations.first(Missing, _SUMS)

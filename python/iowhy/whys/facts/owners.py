@@ -22,18 +22,6 @@ class Owner(Struct, frozen=True):
     jump_share: float | None
 
 
-class _Row(Struct, frozen=True):
-    dev: int
-    ino: int
-    path: str | None
-    count: int
-    bytes: int
-    time_ns: int | None
-    median_bytes: float | None
-    steps: int
-    jumps: int
-
-
 _OWNERS = """
 WITH top AS (
   SELECT * FROM file_requests WHERE dev = {dev} ORDER BY time_ns DESC NULLS LAST, owner_ino LIMIT 5
@@ -51,8 +39,9 @@ WITH top AS (
     + min(CASE WHEN upto > (last + 1) // 2 THEN bytes END)) / 2.0 AS median_bytes
   FROM placed GROUP BY owner_dev, owner_ino
 )
-SELECT t.owner_dev AS dev, t.owner_ino AS ino, f.path, t.requests AS count, t.bytes, t.time_ns,
-  m.median_bytes, t.steps, t.jumps
+SELECT t.owner_dev AS dev, t.owner_ino AS ino, f.path, t.requests AS count, t.bytes, coalesce(t.time_ns, 0) AS time_ns,
+  coalesce(t.time_ns / nullif({all_time_ns}, 0), 0) AS time_share, m.median_bytes,
+  CASE WHEN t.steps >= {steps} THEN t.jumps / t.steps END AS jump_share
 FROM top AS t LEFT JOIN m ON m.owner_dev = t.owner_dev AND m.owner_ino = t.owner_ino
 LEFT JOIN named_files AS f ON f.dev = t.owner_dev AND f.ino = t.owner_ino
 ORDER BY t.time_ns DESC NULLS LAST, t.owner_ino
@@ -60,7 +49,7 @@ ORDER BY t.time_ns DESC NULLS LAST, t.owner_ino
 
 
 _ADJACENT = """
-SELECT count(*) AS jumps, coalesce(sum(CASE WHEN page = end_page THEN 1 ELSE 0 END), 0) AS adjacent
+SELECT CASE WHEN count(*) >= {steps} THEN count(*) FILTER (WHERE page = end_page) / count(*) END AS adjacent_share
 FROM (
   SELECT jump_bytes, owner_page AS page,
     lag(owner_page + bytes // {page_bytes}) OVER (PARTITION BY op ORDER BY queue_ns, sector) AS end_page
@@ -71,35 +60,17 @@ WHERE jump_bytes <> 0 AND end_page IS NOT NULL
 """
 
 
-class _Adjacent(Struct, frozen=True):
-    jumps: int
-    adjacent: int
-
-
 def adjacent_share(relations: Relations, owner: Owner) -> float | None:
     """Of the jumps of its requests, those from what is next to it in the file (0..1), both as they were queued: the layout makes those.
 
     None where few are known: direct I/O has no place in the file.
     """
     page_bytes = relations.facts.page_bytes
-    sql = _ADJACENT.format(page_bytes=page_bytes, dev=owner.dev, ino=owner.ino)
-    found = relations.one(_Adjacent, sql)
-    return found.adjacent / found.jumps if found.jumps >= STEPS_MIN else None
+    sql = _ADJACENT.format(page_bytes=page_bytes, dev=owner.dev, ino=owner.ino, steps=STEPS_MIN)
+    return relations.value(float, sql)
 
 
 def owners(relations: Relations, dev: int, all_time_ns: float) -> tuple[Owner, ...]:
     """The five files with the most request time on a device."""
-    return tuple(
-        Owner(
-            dev=row.dev,
-            ino=row.ino,
-            path=row.path,
-            count=row.count,
-            bytes=float(row.bytes),
-            time_ns=float(row.time_ns or 0),
-            time_share=(row.time_ns or 0) / all_time_ns if all_time_ns else 0.0,
-            median_bytes=row.median_bytes,
-            jump_share=row.jumps / row.steps if row.steps >= STEPS_MIN else None,
-        )
-        for row in relations.read(_Row, _OWNERS.format(dev=dev))
-    )
+    sql = _OWNERS.format(dev=dev, all_time_ns=all_time_ns, steps=STEPS_MIN)
+    return tuple(relations.read(Owner, sql))

@@ -15,11 +15,6 @@ from iowhy.relations import Relations
 AT_WORK = 0.1
 
 
-class _Processes(Struct, frozen=True):
-    name: str
-    tgids: list[int]
-
-
 def executables(relations: Relations, names: Iterable[str]) -> dict[str, frozenset[int]]:
     """Of some programs, those whose executable file was seen and whose processes did a part of the work, or
     those that these started (a build is done by the compilers of make), each with all of these processes.
@@ -30,8 +25,7 @@ def executables(relations: Relations, names: Iterable[str]) -> dict[str, frozens
     listed = ", ".join(f"('{name}')" for name in sorted(set(names)))
     if not listed or not relations.has("threads"):
         return {}
-    seen = relations.read(
-        _Processes,
+    seen = relations.rows(
         f"""
         WITH RECURSIVE asked (name) AS (VALUES {listed}), busy AS (
           SELECT tgid, sum(interval_ns - coalesce(sleeping_ns, 0)) AS ns FROM thread_time GROUP BY tgid
@@ -52,9 +46,9 @@ def executables(relations: Relations, names: Iterable[str]) -> dict[str, frozens
         WHERE EXISTS (SELECT 1 FROM files_of AS f
                       WHERE f.base = a.name OR f.base LIKE a.name || '.%' OR f.base LIKE a.name || '-%')
         GROUP BY a.name, w.ns HAVING coalesce(sum(b.ns), 0) >= {AT_WORK} * w.ns
-        """,
+        """
     )
-    return {one.name: frozenset(one.tgids) for one in seen}
+    return {name: frozenset(tgids) for name, tgids in seen}
 
 
 def matched(relations: Relations, patterns: Sequence[str]) -> frozenset[str]:

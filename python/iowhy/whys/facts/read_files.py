@@ -1,14 +1,7 @@
 """Which files the time of reading is of: what a setting that concerns some of them can end."""
 
-from msgspec import Struct
-
 from iowhy.relations import Relations
 from iowhy.whys.facts.synced import Own
-
-
-class _Time(Struct, frozen=True):
-    concerned_ns: int | None
-    all_ns: int | None
 
 
 def share_of_reads(relations: Relations, files: Own) -> float | None:
@@ -18,14 +11,12 @@ def share_of_reads(relations: Relations, files: Own) -> float | None:
     """
     if not relations.has("block_requests"):
         return None
-    found = relations.one(
-        _Time,
+    return relations.value(
+        float,
         f"""
-        SELECT CAST(sum(r.time_ns) FILTER (WHERE {files.of_files("f")}) AS BIGINT) AS concerned_ns,
-          CAST(sum(r.time_ns) AS BIGINT) AS all_ns
+        SELECT coalesce(sum(r.time_ns) FILTER (WHERE {files.of_files("f")}), 0) / nullif(sum(r.time_ns), 0)
         FROM request_sums AS r
         LEFT JOIN named_files AS f ON f.dev = r.owner_dev AND f.ino = r.owner_ino
         WHERE r.op = 'read' AND r.in_scope AND r.owner_kind = 'data'
         """,
     )
-    return (found.concerned_ns or 0) / found.all_ns if found.all_ns else None

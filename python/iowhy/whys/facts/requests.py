@@ -74,37 +74,18 @@ class Requests(Struct, frozen=True):
     rotational: bool | None = None
 
 
-class _Totals(Struct, frozen=True):
-    """The requests of one device; those of the command first."""
-
-    dev: int
-    device: str
-    max_request_bytes: int | None
-    rotational: bool | None
-    count: int
-    reads: int
-    writes: int
-    read_bytes: int
-    write_bytes: int
-    time_ns: int
-    all_time_ns: int
-    others_time_ns: int
-    others_bytes: int
-    errors: int
-    unseen: int
-
-
 _TOTALS = """
 WITH t AS (SELECT t.dev, coalesce(any_value(d.name), (t.dev >> 20) || ':' || (t.dev & 1048575)) AS device,
   any_value(d.max_request_bytes) AS max_request_bytes, any_value(d.rotational) AS rotational,
   sum(CASE WHEN own THEN requests ELSE 0 END) AS count,
   sum(CASE WHEN own AND op = 'read' THEN requests ELSE 0 END) AS reads,
   sum(CASE WHEN own AND op = 'write' THEN requests ELSE 0 END) AS writes,
+  sum(CASE WHEN own THEN bytes ELSE 0 END) AS bytes,
   sum(CASE WHEN own AND op = 'read' THEN bytes ELSE 0 END) AS read_bytes,
   sum(CASE WHEN own AND op = 'write' THEN bytes ELSE 0 END) AS write_bytes,
   coalesce(sum(CASE WHEN own THEN time_ns END), 0) AS time_ns,
   coalesce(sum(time_ns), 0) AS all_time_ns,
-  coalesce(sum(CASE WHEN whose = 'others' THEN time_ns END), 0) AS others_time_ns,
+  coalesce(sum(CASE WHEN whose = 'others' THEN time_ns END), 0) / nullif(sum(time_ns), 0) AS others_share,
   sum(CASE WHEN whose = 'others' THEN bytes ELSE 0 END) AS others_bytes,
   sum(failed) AS errors,
   sum(CASE WHEN own THEN unseen ELSE 0 END) AS unseen
@@ -117,7 +98,7 @@ GROUP BY t.dev
   SELECT t.*, {waited} AS waited_ns
   FROM t
 )
-SELECT * EXCLUDE (waited_ns) FROM weighed WHERE count > 0 OR waited_ns > 0
+SELECT true AS known, * EXCLUDE (waited_ns, all_time_ns) FROM weighed WHERE count > 0 OR waited_ns > 0
 ORDER BY waited_ns DESC, time_ns DESC, dev
 LIMIT 1
 """
@@ -133,38 +114,25 @@ _WAITED = """
 """
 
 
-class _Shape(Struct, frozen=True):
-    """Sizes, order and service times of the command's requests of one direction, or of both.
-
-    A slow request took more than 100 ms and more than 20 times the median: `slow_share` is theirs of
-    all service time.
-    """
-
-    median_bytes: float | None
-    steps: int
-    jumps: int
-    median_service_ns: float | None
-    mean_service_ns: float | None
-    p99_service_ns: float | None
-    slow_share: float | None
-    slow_count: int
-
-
-#: A request that took far longer than the others; `middle` is the median of their `service`.
+# Sizes, order and service times of the command's requests of one direction, or of both.
+#: A request that took far longer than the others, or that the device still had in the end; `middle` is the median of their `service`.
 SLOW = "service > 1e8 AND service > 20 * middle"
 
 _SHAPE = """
 WITH {values}, m AS ({middles}
 ), late AS (
   SELECT coalesce(sum({ns}), 0) AS ns, {number} AS requests FROM r, m WHERE {slow}
+), open AS (
+  SELECT coalesce(sum(service), 0) AS ns, count(*) AS requests
+  FROM (SELECT end_ns - sent_ns AS service FROM unanswered_requests WHERE dev = {dev} AND {way}), m WHERE {slow}
 ), j AS (
   SELECT coalesce(sum(steps), 0) AS steps, coalesce(sum(jumps), 0) AS jumps FROM jump_totals
   WHERE dev = {dev} AND {way}
 )
-SELECT m.median_bytes, j.steps, j.jumps, m.middle AS median_service_ns, m.mean_ns AS mean_service_ns,
-  m.most_ns AS p99_service_ns, late.ns / nullif(m.all_ns, 0) AS slow_share,
-  late.requests AS slow_count
-FROM m, late, j
+SELECT m.median_bytes, CASE WHEN j.steps >= {least} THEN j.jumps / j.steps END AS jump_share, m.middle AS median_service_ns, m.mean_ns AS mean_service_ns,
+  m.most_ns AS p99_service_ns, (late.ns + open.ns) / nullif(m.all_ns + open.ns, 0) AS slow_share,
+  late.requests + open.requests AS slow_count
+FROM m, late, open, j
 """
 
 #: Requests of a recording whose times fit the memory without a thought, with what else a query keeps.
@@ -224,13 +192,15 @@ _OF_COUNTED = """
   ) AS t"""
 
 
-class _Load(Struct, frozen=True):
-    area_ns: int
-    busy_ns: int
-    own_area_ns: int
-    own_busy_ns: int
-    others_busy_ns: int
-    ours_busy_ns: int
+# What both unions hold beyond the union of all is where they overlap.
+_LOAD = """
+SELECT coalesce(sum(busy_ns), 0) / nullif({elapsed_ns}, 0) AS busy_share,
+  coalesce(sum({own}_busy_ns), 0) / nullif({elapsed_ns}, 0) AS own_busy_share,
+  coalesce(sum(ours_busy_ns), 0) / nullif({elapsed_ns}, 0) AS ours_busy_share,
+  sum(area_ns) / nullif(sum(busy_ns), 0) AS depth, sum({own}_area_ns) / nullif(sum({own}_busy_ns), 0) AS own_depth,
+  sum(ours_busy_ns + others_busy_ns - busy_ns) / nullif(sum(ours_busy_ns), 0) AS others_beside_share
+FROM flight_sums WHERE dev = {dev}
+"""
 
 
 def measure(relations: Relations, direction: str | None, pasted: bool) -> Requests:
@@ -238,68 +208,35 @@ def measure(relations: Relations, direction: str | None, pasted: bool) -> Reques
     if not relations.has("block_requests"):
         return Requests(known="block_requests" in relations.facts.ran and not pasted)
     waited = _WAITED if relations.has("waits") else "0"
-    found = relations.read(_Totals, _TOTALS.format(waited=waited))
-    if not found:
+    totals_sql = _TOTALS.format(waited=waited)
+    totals = relations.first(Requests, totals_sql)
+    if totals is None or totals.dev is None:
         return Requests(known=True)
-    totals = found[0]
     dev, way = totals.dev, of(direction)
-    shape = _shape(relations, dev, way)
-    load = _load(relations, dev, direction)
+    own = "command" if direction is None else f"command_{direction}"
     flushes = flushed(relations)
-    elapsed_ns = relations.facts.elapsed_ns
-    all_ns = totals.all_time_ns
-    return Requests(
-        known=True,
-        dev=dev,
-        device=totals.device,
+    by_others = relations.has("dirtied_by_others")
+    return relations.one(
+        Requests,
+        totals_sql,
+        _shape_sql(relations, dev, way),
+        _LOAD.format(dev=dev, own=own, elapsed_ns=relations.facts.elapsed_ns),
         direction=direction,
-        count=totals.count,
-        bytes=float(totals.read_bytes + totals.write_bytes),
-        reads=totals.reads,
-        writes=totals.writes,
-        read_bytes=float(totals.read_bytes),
-        write_bytes=float(totals.write_bytes),
-        time_ns=float(totals.time_ns),
-        median_bytes=shape.median_bytes,
-        jump_share=shape.jumps / shape.steps if shape.steps >= STEPS_MIN else None,
-        median_service_ns=shape.median_service_ns,
-        mean_service_ns=shape.mean_service_ns,
-        p99_service_ns=shape.p99_service_ns,
-        slow_share=shape.slow_share,
-        slow_count=shape.slow_count,
-        busy_share=_over(load.busy_ns, elapsed_ns),
-        own_busy_share=_over(load.own_busy_ns, elapsed_ns),
-        ours_busy_share=_over(load.ours_busy_ns, elapsed_ns),
-        depth=_over(load.area_ns, load.busy_ns),
-        own_depth=_over(load.own_area_ns, load.own_busy_ns),
-        errors=totals.errors,
-        unseen=totals.unseen,
         flushes=sum(one.count for one in flushes),
         flush_ns=sum(one.time_ns for one in flushes),
         flush_wall_ns=flushing_ns(relations, flushes),
         flushed=flushes,
-        others_share=_over(totals.others_time_ns, all_ns),
-        # What both unions hold beyond the union of all is where they overlap.
-        others_beside_share=_over(
-            load.ours_busy_ns + load.others_busy_ns - load.busy_ns, load.ours_busy_ns
-        ),
-        others_bytes=float(totals.others_bytes),
-        others_name=_others(relations, dev) if totals.others_time_ns else None,
-        dirtied_by=most_loading(relations, "dirty pages", dev)
-        if relations.has("dirtied_by_others")
-        else None,
+        others_name=_others(relations, dev) if totals.others_share else None,
+        dirtied_by=most_loading(relations, "dirty pages", dev) if by_others else None,
         owners=owners(relations, dev, totals.time_ns),
         other_file_bytes=_unsynced_bytes(relations, dev),
-        max_request_bytes=totals.max_request_bytes,
-        rotational=totals.rotational,
     )
 
 
-def _shape(relations: Relations, dev: int, way: str) -> _Shape:
+def _shape_sql(relations: Relations, dev: int, way: str) -> str:
     if relations.has("size_sums") and relations.has("service_sums"):
-        return relations.one(_Shape, counted_shape_sql(dev, way))
-    few = relations.size("block_requests") <= FEW_REQUESTS
-    return relations.one(_Shape, shape_sql(dev, way, few=few))
+        return counted_shape_sql(dev, way)
+    return shape_sql(dev, way, few=relations.size("block_requests") <= FEW_REQUESTS)
 
 
 def shape_sql(dev: int, way: str, *, few: bool) -> str:
@@ -307,7 +244,7 @@ def shape_sql(dev: int, way: str, *, few: bool) -> str:
     middles, kept = (_OF_FEW, "") if few else (_OF_MANY, "NOT MATERIALIZED")
     values = _EACH.format(dev=dev, way=way, kept=kept)
     parts = {"values": values, "middles": middles, "ns": "service", "number": "count(*)"}
-    return _SHAPE.format(dev=dev, way=way, slow=SLOW, **parts)
+    return _SHAPE.format(dev=dev, way=way, slow=SLOW, least=STEPS_MIN, **parts)
 
 
 def counted_shape_sql(dev: int, way: str) -> str:
@@ -315,31 +252,12 @@ def counted_shape_sql(dev: int, way: str) -> str:
     number = "coalesce(sum(requests), 0)"
     parts = {"middles": _OF_COUNTED, "ns": "service * requests", "number": number}
     values = _COUNTED.format(dev=dev, way=way)
-    return _SHAPE.format(dev=dev, way=way, slow=SLOW, values=values, **parts)
+    return _SHAPE.format(dev=dev, way=way, slow=SLOW, least=STEPS_MIN, values=values, **parts)
 
 
 def of(direction: str | None) -> str:
     """The condition for the requests of a direction, of both for None."""
     return "true" if direction is None else f"op = '{direction}'"
-
-
-def _over(part: float, whole: float) -> float | None:
-    """A part of a whole; None if there is no whole."""
-    return part / whole if whole else None
-
-
-def _load(relations: Relations, dev: int, direction: str | None) -> _Load:
-    own = "command" if direction is None else f"command_{direction}"
-    found = relations.read(
-        _Load,
-        f"""SELECT area_ns, busy_ns, {own}_area_ns AS own_area_ns, {own}_busy_ns AS own_busy_ns,
-        others_busy_ns, ours_busy_ns FROM flight_sums WHERE dev = {dev}""",
-    )
-    return found[0] if found else _Load(0, 0, 0, 0, 0, 0)
-
-
-class _Path(Struct, frozen=True):
-    path: str | None
 
 
 def _others(relations: Relations, dev: int) -> str | None:
@@ -351,8 +269,8 @@ def _others(relations: Relations, dev: int) -> str | None:
           SELECT g.tgid FROM process_groups AS g
           WHERE g.group_key = (SELECT group_key FROM process_groups WHERE tgid = {culprit.tgid})
           UNION ALL SELECT {culprit.tgid})"""
-    found = relations.read(
-        _Path,
+    path = relations.value(
+        str,
         f"""
         SELECT f.path FROM (
           SELECT q.owner_dev, q.owner_ino FROM other_sums AS q WHERE q.dev = {dev} {whose}
@@ -361,12 +279,7 @@ def _others(relations: Relations, dev: int) -> str | None:
         LEFT JOIN named_files AS f ON f.dev = b.owner_dev AND f.ino = b.owner_ino LIMIT 1
         """,
     )
-    path = found[0].path if found else None
     return path if culprit is None else culprit.who(path)
-
-
-class _Bytes(Struct, frozen=True):
-    bytes: int
 
 
 def _unsynced_bytes(relations: Relations, dev: int) -> float | None:
@@ -376,8 +289,8 @@ def _unsynced_bytes(relations: Relations, dev: int) -> float | None:
     """
     if not relations.has("syscalls"):
         return None
-    found = relations.one(
-        _Bytes,
+    return relations.value(
+        float,
         f"""
         SELECT coalesce(sum(r.bytes), 0) AS bytes FROM request_totals AS r
         WHERE r.dev = {dev} AND r.op = 'write' AND r.owner_kind = 'data' AND NOT EXISTS (
@@ -386,4 +299,3 @@ def _unsynced_bytes(relations: Relations, dev: int) -> float | None:
             AND s.dev = r.owner_dev AND s.ino = r.owner_ino)
         """,
     )
-    return float(found.bytes)

@@ -45,7 +45,7 @@ def served(relations: Relations, by: Literal["process", "server"]) -> tuple[Serv
 def is_there(relations: Relations, by: Literal["process", "server"]) -> bool:
     """Whether there is any such filesystem: nearly no command has one, and the rest asks for all of its calls."""
     known = f"SELECT count(*) AS n FROM served_filesystems WHERE served_by = '{by}'"
-    return relations.has("filesystems") and relations.rows(known) != [(0,)]
+    return relations.has("filesystems") and bool(relations.value(int, known))
 
 
 class Answers(Struct, frozen=True):
@@ -68,5 +68,4 @@ def answers(relations: Relations, mount: str | None) -> Answers | None:
     """The kind of operation that took most of the time; None if not known (no NFS)."""
     if mount is None or not (relations.has("remote_samples") and relations.has("filesystems")):
         return None
-    found = relations.read(Answers, _ANSWERS.format(mount=text_literal(mount)))
-    return found[0] if found else None
+    return relations.first(Answers, _ANSWERS.format(mount=text_literal(mount)))

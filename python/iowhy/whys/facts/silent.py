@@ -22,7 +22,7 @@ def silent(relations: Relations) -> Silent | None:
     """By the kernel's counters; of several, one with a filesystem, then that with most requests."""
     if not (relations.has("disk_samples") and relations.has("devices")):
         return None
-    found = relations.read(
+    return relations.first(
         Silent,
         f"""
         WITH s AS (
@@ -46,20 +46,9 @@ def silent(relations: Relations) -> Silent | None:
         ORDER BY f.mount IS NULL, e.requests DESC, d.name LIMIT 1
         """,
     )
-    return next(iter(found), None)
-
-
-class _Waited(Struct, frozen=True):
-    dev: int | None
 
 
 def waits_for(relations: Relations, dev: int) -> bool:
     """Whether the command waits for this device; a wait of which the file is not known may be for any."""
-    waited = {
-        row.dev
-        for row in relations.read(
-            _Waited,
-            "SELECT DISTINCT dev FROM waited_devices WHERE NOT everywhere AND waited_ns > 0",
-        )
-    }
-    return dev in waited or None in waited or not relations.has("waits")
+    sql = "SELECT DISTINCT dev FROM waited_devices WHERE NOT everywhere AND waited_ns > 0"
+    return not relations.has("waits") or bool({(dev,), (None,)} & set(relations.rows(sql)))

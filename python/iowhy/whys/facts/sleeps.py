@@ -71,7 +71,7 @@ class _Thread(Struct, frozen=True):
 
 
 _BUSIEST = """
-SELECT n.tid, n.tgid, any_value(n.ppid) AS ppid, any_value(n.comm) AS comm,
+SELECT n.tid, n.tgid, any_value(n.ppid) AS ppid, coalesce(any_value(n.title), any_value(n.comm)) AS comm,
   CAST(coalesce(sum(t.cpu_ns), 0) + coalesce(sum(t.runnable_ns), 0) + coalesce(sum(t.blocked_ns), 0) AS BIGINT) AS active_ns
 FROM threads AS n LEFT JOIN thread_totals AS t ON t.tid = n.tid AND t.tgid = n.tgid
 GROUP BY n.tid, n.tgid ORDER BY active_ns DESC, n.tid LIMIT {most}
@@ -98,11 +98,6 @@ SELECT c.tid, c.tgid, c.name, CAST(sum(c.calls) AS BIGINT) AS calls, CAST(sum(c.
 FROM call_sums AS c LEFT JOIN named_files AS f ON f.dev = c.dev AND f.ino = c.ino
 WHERE c.sleeping_ns > 0 GROUP BY c.tid, c.tgid, c.name, c.dev, c.ino
 """
-
-
-class _Name(Struct, frozen=True):
-    tgid: int
-    name: str
 
 
 def sleeper(relations: Relations) -> Sleep | None:
@@ -153,11 +148,8 @@ def _longest(relations: Relations) -> dict[int, _Call]:
 
 def _peers(relations: Relations) -> frozenset[int]:
     """Processes that make calls on sockets."""
-    found = relations.read(
-        _Name,
-        f"SELECT DISTINCT tgid, name FROM syscall_totals WHERE name IN {classes.quoted(_PEERS)}",
-    )
-    return frozenset(one.tgid for one in found)
+    sql = f"SELECT DISTINCT tgid FROM syscall_totals WHERE name IN {classes.quoted(_PEERS)}"
+    return frozenset(relations.values(int, sql))
 
 
 def waits_for_work(relations: Relations, mode: str) -> str | None:
@@ -167,16 +159,8 @@ def waits_for_work(relations: Relations, mode: str) -> str | None:
     it waits for.
     """
     asked = classes.quoted(_SERVES | _WATCHES | {"connect"})
-    called = (
-        {
-            one.name
-            for one in relations.read(
-                _Name, f"SELECT DISTINCT 0 AS tgid, name FROM syscall_totals WHERE name IN {asked}"
-            )
-        }
-        if relations.has("syscall_totals")
-        else set()
-    )
+    sql = f"SELECT DISTINCT name FROM syscall_totals WHERE name IN {asked}"
+    called = set(relations.values(str, sql)) if relations.has("syscall_totals") else set()
     if "connect" in called:
         return None
     if called & _SERVES or mode == "attach":

@@ -20,45 +20,29 @@ class Space(Struct, frozen=True):
     where single calls were not recorded. `filesystem`: the one that was waited for longest."""
 
     waits: tuple[Through, ...]
-    passes: int
-    pages: float
-    inodes: int
-    refused: int | None
     filesystem: Filesystem | None
-
-
-class _Passes(Struct, frozen=True):
     passes: int = 0
-    pages: int | None = None
+    pages: float = 0.0
     inodes: int = 0
+    refused: int | None = None
 
 
 _PASSES = """
-SELECT count(*) AS passes, sum(pages_written) AS pages, count(DISTINCT (dev, ino)) AS inodes
+SELECT count(*) AS passes, coalesce(sum(pages_written), 0) AS pages, count(DISTINCT (dev, ino)) AS inodes
 FROM writeback_passes WHERE own AND reason = 'fs_free_space'
 """
-
-
-class _Refused(Struct, frozen=True):
-    calls: int
+_REFUSED = f"SELECT count(*) AS refused FROM file_operations WHERE ret IN {NO_SPACE}"
 
 
 def space(relations: Relations, filesystems: Filesystems) -> Space:
     """From waits and stacks, writeback, syscalls, filesystems."""
-    passes = relations.one(_Passes, _PASSES) if relations.has("writeback") else _Passes()
-    refused = None
-    if relations.has("syscalls"):
-        refused = relations.one(
-            _Refused, f"SELECT count(*) AS calls FROM file_operations WHERE ret IN {NO_SPACE}"
-        ).calls
+    queries = (("writeback", _PASSES), ("syscalls", _REFUSED))
     waited_for = of(filesystems, waited_for_most(relations))
     functions = MAKES_ROOM | RESERVES if _nearly_full(waited_for) else MAKES_ROOM
-    return Space(
+    return relations.one(
+        Space,
+        *(sql for table, sql in queries if relations.has(table)),
         waits=tuple(one for one in through(relations, functions, ROOM) if one.shown_waits),
-        passes=passes.passes,
-        pages=float(passes.pages or 0),
-        inodes=passes.inodes,
-        refused=refused,
         filesystem=waited_for,
     )
 

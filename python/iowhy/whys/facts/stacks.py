@@ -48,10 +48,8 @@ def passing(relations: Relations, functions: frozenset[str]) -> tuple[int, ...]:
     """The kernel stacks that pass through one of some functions."""
     if not relations.has("waits") or not relations.has("stacks"):
         return ()
-    found = relations.rows(
-        f"SELECT stack_id FROM ({_shown(functions)}) AS s WHERE passes ORDER BY stack_id"
-    )
-    return tuple(stack for (stack,) in found if isinstance(stack, int))
+    sql = f"SELECT stack_id FROM ({_shown(functions)}) AS s WHERE passes ORDER BY stack_id"
+    return tuple(relations.values(int, sql))
 
 
 def _shown(functions: frozenset[str]) -> str:
@@ -100,14 +98,10 @@ def durable_writes(relations: Relations, filesystems: Filesystems) -> bool | Non
     stacks and the mount option. None where no stack was kept, and they wait for commits or flushes, which is what durable
     writes mostly do: writeback alone shows nothing.
     """
-    told = (
-        relations.rows("SELECT bool_or(durable) FROM file_operations")
-        if relations.has("syscalls")
-        else ()
-    )
-    for (durable,) in told:
-        if durable is not None:
-            return bool(durable)
+    if relations.has("syscalls"):
+        told = relations.value(bool, "SELECT bool_or(durable) FROM file_operations")
+        if told is not None:
+            return told
     if mounted_sync(relations, filesystems):
         return True
     waits = [

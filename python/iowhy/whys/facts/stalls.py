@@ -1,14 +1,7 @@
 """How the command's requests follow each other over the run: stalls of the device, runs of writes."""
 
-from msgspec import Struct
-
 from iowhy.relations import Relations
 from iowhy.whys.facts.requests import SLOW, Requests, of
-
-
-class _Stalls(Struct, frozen=True):
-    share: float | None
-    count: int
 
 
 def stalls(relations: Relations, requests: Requests) -> tuple[float, int]:
@@ -19,21 +12,22 @@ def stalls(relations: Relations, requests: Requests) -> tuple[float, int]:
     """
     if requests.dev is None or requests.median_service_ns is None:
         return 0.0, 0
-    found = relations.one(
-        _Stalls,
+    ((share, count),) = relations.rows(
         f"""
         WITH r AS (
           SELECT sent_ns AS issued, complete_ns AS done,
             counted AND whose = 'command' AND op IN ('read', 'write') AND bytes > 0
-              AND {of(requests.direction)} AS own
+              AND {of(requests.direction)} AS own, true AS answered
           FROM counted_requests WHERE dev = {requests.dev} AND complete_ns IS NOT NULL
+          UNION ALL
+          SELECT sent_ns, end_ns, {of(requests.direction)}, false FROM unanswered_requests WHERE dev = {requests.dev}
         ), w AS (
           SELECT *, max(done) OVER (
             ORDER BY issued ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM r
         ), rate AS (
           SELECT count(*) / nullif(sum(greatest(0, done - greatest(issued, coalesce(before, issued)))), 0)
-            AS per_ns FROM w
-        ), c AS (SELECT done AS t, row_number() OVER (ORDER BY done) AS number FROM r
+            AS per_ns FROM w WHERE answered
+        ), c AS (SELECT done AS t, row_number() OVER (ORDER BY done) AS number FROM r WHERE answered
         ), slow AS (
           SELECT issued, done, done - issued AS service, {requests.median_service_ns} AS middle
           FROM r WHERE own AND {SLOW}
@@ -42,16 +36,11 @@ def stalls(relations: Relations, requests: Requests) -> tuple[float, int]:
           FROM slow ASOF JOIN c AS last ON slow.done >= last.t
           ASOF LEFT JOIN c AS first ON slow.issued >= first.t
         )
-        SELECT sum(service) / (SELECT sum(done - issued) FROM r WHERE own) AS share,
-          count(*) AS count
+        SELECT coalesce(sum(service) / (SELECT sum(done - issued) FROM r WHERE own), 0), count(*)
         FROM between_them, rate WHERE completed < service * per_ns / 2
-        """,
+        """
     )
-    return 0.0 if found.share is None else found.share, found.count
-
-
-class _Run(Struct, frozen=True):
-    bytes: int | None
+    return share, count
 
 
 def written_in_runs_of(relations: Relations, requests: Requests) -> float | None:
@@ -61,8 +50,8 @@ def written_in_runs_of(relations: Relations, requests: Requests) -> float | None
     """
     if requests.dev is None:
         return None
-    return relations.one(
-        _Run,
+    return relations.value(
+        float,
         f"""
         WITH j AS (
           SELECT bytes, sum(CASE WHEN jump_bytes = 0 THEN 0 ELSE 1 END) OVER (
@@ -74,4 +63,4 @@ def written_in_runs_of(relations: Relations, requests: Requests) -> float | None
             sum(bytes) OVER () AS total FROM u)
         SELECT max(bytes) AS bytes FROM c WHERE 2 * above >= total
         """,
-    ).bytes
+    )

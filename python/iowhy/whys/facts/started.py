@@ -1,22 +1,7 @@
 """What was recorded, as it was started: what the command read on its standard input, which processes were attached to."""
 
-from msgspec import Struct
-
 from iowhy.relations import Relations
 from iowhy.whys import classes
-
-
-class _Path(Struct, frozen=True):
-    path: str
-
-
-class _Process(Struct, frozen=True):
-    tgid: int
-
-
-class _Count(Struct, frozen=True):
-    count: int
-
 
 _OPENS = frozenset({"open", "openat", "openat2"})
 # The files that the first process read and did not open.
@@ -42,21 +27,22 @@ def input_file(relations: Relations) -> str | None:
     """
     if not relations.has("syscalls") or not relations.has("threads"):
         return None
-    if not relations.one(_Count, f"SELECT count(*) AS count FROM ({_GIVEN}) AS g").count:
+    if not relations.value(int, f"SELECT count(*) FROM ({_GIVEN}) AS g"):
         return None  # it opened all that it read: its calls need not be read
-    found = relations.read(
-        _Path,
+    found = relations.values(
+        str,
         f"""SELECT DISTINCT g.path FROM syscalls AS s JOIN ({_GIVEN}) AS g ON g.dev = s.dev AND g.ino = s.ino
         WHERE s.fd = 0 AND s.name IN {classes.quoted(classes.DATA_READS)} AND s.tgid = g.tgid LIMIT 2""",
     )
-    return found[0].path if len(found) == 1 else None
+    return found[0] if len(found) == 1 else None
 
 
 def roots(relations: Relations) -> tuple[int, ...]:
     """The processes that were attached to: those that no other one of the recording started."""
-    found = relations.read(
-        _Process,
-        """SELECT DISTINCT tgid FROM threads
-        WHERE ppid IS NULL OR ppid NOT IN (SELECT tgid FROM threads) ORDER BY tgid""",
+    return tuple(
+        relations.values(
+            int,
+            """SELECT DISTINCT tgid FROM threads
+            WHERE ppid IS NULL OR ppid NOT IN (SELECT tgid FROM threads) ORDER BY tgid""",
+        )
     )
-    return tuple(one.tgid for one in found)

@@ -4,8 +4,6 @@ import re
 import shlex
 from pathlib import PurePath
 
-from msgspec import Struct
-
 from iowhy.recordings.manifest import Command
 from iowhy.relations import Relations
 from iowhy.whys.facts.threads import busiest
@@ -33,11 +31,6 @@ _WRAPPERS = frozenset(
 #: What makes a shell's text more than one command.
 _OPERATORS = frozenset(";|&()<>$`\n")
 _GROUPS = {"--container": "container", "--pod": "pod", "--cgroup": "control group"}
-
-
-class _Root(Struct, frozen=True):
-    tgid: int
-    comm: str | None
 
 
 def subject(command: Command, relations: Relations) -> str:
@@ -99,13 +92,12 @@ def _attached(relations: Relations) -> str:
     """The processes that no other one of the recording started."""
     if not relations.has("threads"):
         return "the attached process"
-    found = relations.read(
-        _Root,
-        """SELECT tgid, arg_min(comm, abs(tid - tgid)) AS comm FROM threads
-        WHERE ppid IS NULL OR ppid NOT IN (SELECT tgid FROM threads) GROUP BY tgid ORDER BY tgid""",
+    found = relations.rows(
+        """SELECT tgid, coalesce(max(title), arg_min(comm, abs(tid - tgid))) AS comm FROM threads
+        WHERE ppid IS NULL OR ppid NOT IN (SELECT tgid FROM threads) GROUP BY tgid ORDER BY tgid"""
     )
-    names = {one.comm for one in found}
+    names = {comm for _, comm in found}
     if len(names) != 1 or None in names:
         return "the attached process" if len(found) < 2 else f"{len(found)} attached processes"
     (name,) = names
-    return f"{name} ({found[0].tgid})" if len(found) == 1 else f"{name} ({len(found)} processes)"
+    return f"{name} ({found[0][0]})" if len(found) == 1 else f"{name} ({len(found)} processes)"

@@ -43,11 +43,6 @@ class Own(Struct, frozen=True):
         return " OR ".join(either)
 
 
-class _Time(Struct, frozen=True):
-    concerned_ns: int | None
-    all_ns: int | None
-
-
 def share_of_syncs(
     relations: Relations,
     files: Sequence[str],
@@ -66,9 +61,7 @@ def share_of_syncs(
     """
     if not relations.has("syscalls"):
         return None
-    matches = " OR ".join(
-        ["f.path IS NULL", *(f"f.path GLOB {text_literal(one)}" for one in files)]
-    )
+    matches = Own(files=tuple(files)).of_files("f")
     about = [f"s.ino IS NOT NULL AND ({matches})"] if files else []
     about += [f"NOT coalesce(f.path GLOB {text_literal(one)}, false)" for one in spared]
     if own is not None:
@@ -76,8 +69,8 @@ def share_of_syncs(
     if calls:
         names = ", ".join(text_literal(one) for one in calls)
         about.append(f"split_part(s.name, ' ', 1) IN ({names})")
-    found = relations.one(
-        _Time,
+    return relations.value(
+        float,
         f"""
         WITH calls AS (
           SELECT s.ts_ns, s.end_ns, CAST({" AND ".join(about) or "true"} AS INTEGER) AS concerned
@@ -90,16 +83,10 @@ def share_of_syncs(
             sum(concerned) OVER w AS concerned
           FROM moments WINDOW w AS (ORDER BY t_ns ROWS UNBOUNDED PRECEDING)
         )
-        SELECT CAST(sum(CASE WHEN concerned > 0 THEN ns ELSE 0 END) AS BIGINT) AS concerned_ns,
-          CAST(sum(ns) AS BIGINT) AS all_ns
+        SELECT sum(CASE WHEN concerned > 0 THEN ns ELSE 0 END) / nullif(sum(ns), 0)
         FROM steps WHERE any_call > 0
         """,
     )
-    return (found.concerned_ns or 0) / found.all_ns if found.all_ns else None
-
-
-class _Threads(Struct, frozen=True):
-    threads: int
 
 
 def threads_that_sync(relations: Relations, files: Sequence[str]) -> int | None:
@@ -109,11 +96,9 @@ def threads_that_sync(relations: Relations, files: Sequence[str]) -> int | None:
     """
     if not relations.has("syscalls"):
         return None
-    matches = " OR ".join(
-        ["f.path IS NULL", *(f"f.path GLOB {text_literal(one)}" for one in files)]
-    )
-    return relations.one(
-        _Threads,
+    matches = Own(files=tuple(files)).of_files("f")
+    return relations.value(
+        int,
         f"""
         WITH calls AS (
           SELECT s.tid, count(*) AS calls FROM sync_calls AS s
@@ -123,4 +108,4 @@ def threads_that_sync(relations: Relations, files: Sequence[str]) -> int | None:
         SELECT count(*) AS threads FROM calls
         WHERE calls >= {ONE_OF_THEM} * (SELECT sum(calls) FROM calls)
         """,
-    ).threads
+    )

@@ -8,33 +8,21 @@ from iowhy.relations import Relations
 class Threads(Struct, frozen=True):
     """`top_share` is the busiest thread's CPU time over the elapsed time, `top_name` its name: of several as busy the first."""
 
-    count: int | None
-    processes: int | None
-    top_share: float | None
-    top_name: str | None
-    cores_used: float | None
-    cores_wanted: float | None
-
-
-class _Sums(Struct, frozen=True):
-    count: int
-    processes: int
-    cpu_ns: int | None
-    runnable_ns: int | None
-    top_ns: int | None
-    top_name: str | None
+    count: int | None = None
+    processes: int | None = None
+    top_share: float | None = None
+    top_name: str | None = None
+    cores_used: float | None = None
+    cores_wanted: float | None = None
 
 
 _SUMS = """
-SELECT count(*) AS count, count(DISTINCT t.tgid) AS processes, sum(cpu_ns) AS cpu_ns,
-  sum(runnable_ns) AS runnable_ns, max(cpu_ns) AS top_ns,
+SELECT count(*) AS count, count(DISTINCT t.tgid) AS processes, sum(cpu_ns) / {elapsed_ns} AS cores_used,
+  -- Where it is not told who waits for a CPU, no more is known than what runs.
+  (sum(cpu_ns) + sum(runnable_ns)) / {elapsed_ns} AS cores_wanted, max(cpu_ns) / {elapsed_ns} AS top_share,
   arg_max(n.comm, (cpu_ns, -t.tid)) FILTER (WHERE cpu_ns IS NOT NULL) AS top_name
 FROM thread_totals AS t LEFT JOIN named_threads AS n ON n.tgid = t.tgid AND n.tid = t.tid
 """
-
-
-class _Allowed(Struct, frozen=True):
-    cpus: int | None
 
 
 class Program(Struct, frozen=True):
@@ -45,27 +33,22 @@ class Program(Struct, frozen=True):
     cores: float
 
 
-class _Busy(Struct, frozen=True):
-    name: str
-    processes: int
-    cpu_ns: int
-
-
 _BUSIEST = """
 WITH spent AS (
-  SELECT g.group_key, g.container, g.comm, p.cpu_ns
+  SELECT g.group_key, g.container, g.comm, g.program, p.cpu_ns
   FROM (SELECT tgid, sum(cpu_ns) AS cpu_ns FROM thread_totals GROUP BY tgid) AS p
   JOIN process_groups AS g ON g.tgid = p.tgid
   WHERE p.cpu_ns > 0 AND g.comm IS NOT NULL
 ), named AS (
   -- What all of them are in distinguishes none.
-  SELECT CASE WHEN (SELECT count(DISTINCT group_key) FROM spent) > 1 THEN group_key ELSE comm END AS group_key,
-    CASE WHEN (SELECT count(DISTINCT group_key) FROM spent) > 1 THEN coalesce(container, comm) ELSE comm END AS name,
-    cpu_ns
+  SELECT CASE WHEN (SELECT count(DISTINCT group_key) FROM spent) > 1 THEN group_key ELSE program END AS group_key,
+    CASE WHEN (SELECT count(DISTINCT group_key) FROM spent) > 1 THEN container END AS container,
+    comm, program, cpu_ns
   FROM spent
 )
-SELECT name, count(*) AS processes, sum(cpu_ns) AS cpu_ns
-FROM named GROUP BY group_key, name ORDER BY cpu_ns DESC, name LIMIT 3
+SELECT coalesce(max(container), CASE WHEN count(DISTINCT comm) > 1 THEN max(program) ELSE max(comm) END) AS name,
+  count(*) AS processes, sum(cpu_ns) / {elapsed_ns} AS cores
+FROM named GROUP BY group_key ORDER BY sum(cpu_ns) DESC, name LIMIT 3
 """
 
 
@@ -74,8 +57,7 @@ def busiest(relations: Relations) -> tuple[Program, ...]:
     elapsed_ns = relations.facts.elapsed_ns
     if not relations.has("thread_time") or not elapsed_ns:
         return ()
-    found = relations.read(_Busy, _BUSIEST)
-    return tuple(Program(one.name, one.processes, one.cpu_ns / elapsed_ns) for one in found)
+    return tuple(relations.read(Program, _BUSIEST.format(elapsed_ns=elapsed_ns)))
 
 
 #: Threads that want a CPU for a hundredth of all their time are not asked. Where CPUs are more than the mask has bits, all
@@ -102,20 +84,10 @@ def measure(relations: Relations) -> Threads:
     """From the relation thread_totals."""
     elapsed_ns = relations.facts.elapsed_ns
     if not relations.has("thread_time") or not elapsed_ns:
-        return Threads(None, None, None, None, None, None)
-    found = relations.one(_Sums, _SUMS)
-    cpu, runnable = found.cpu_ns, found.runnable_ns
-    return Threads(
-        count=found.count,
-        processes=found.processes,
-        top_share=None if found.top_ns is None else found.top_ns / elapsed_ns,
-        top_name=found.top_name,
-        cores_used=None if cpu is None else cpu / elapsed_ns,
-        # Where it is not told who waits for a CPU, no more is known than what runs.
-        cores_wanted=None if cpu is None or runnable is None else (cpu + runnable) / elapsed_ns,
-    )
+        return Threads()
+    return relations.one(Threads, _SUMS.format(elapsed_ns=elapsed_ns))
 
 
 def allowed_cpus(relations: Relations) -> int | None:
     """The CPUs that threads which want one may run on, together; None if not known."""
-    return relations.one(_Allowed, _ALLOWED).cpus if relations.has("thread_time") else None
+    return relations.value(int, _ALLOWED) if relations.has("thread_time") else None

@@ -25,10 +25,6 @@ class _Place(Struct, frozen=True):
     all_bytes: float | None
 
 
-class _Path(Struct, frozen=True):
-    path: str
-
-
 class DataPlace(Struct, frozen=True):
     """`directory` holds the files that carry nearly all that the command moves, `heaviest` the one that carries most."""
 
@@ -70,11 +66,8 @@ def used(relations: Relations, page_bytes: int) -> tuple[Path, ...]:
     """The files that it read, wrote or mapped, and that had not been removed when it ended; none if not known."""
     if not relations.has("files"):
         return ()
-    found = relations.read(
-        _Path,
-        f"SELECT path FROM ({_weights(page_bytes)}) WHERE NOT deleted ORDER BY path LIMIT {MOST_FILES}",
-    )
-    return tuple(Path(one.path) for one in found)
+    sql = f"SELECT path FROM ({_weights(page_bytes)}) WHERE NOT deleted ORDER BY path LIMIT {MOST_FILES}"
+    return tuple(map(Path, relations.values(str, sql)))
 
 
 def _below(directory: Path) -> str:
@@ -102,11 +95,6 @@ def _weights(page_bytes: int, least: int = 0) -> str:
 GONE = 0.5
 
 
-class _Read(Struct, frozen=True):
-    gone_ns: int | None
-    all_ns: int | None
-
-
 def inputs_gone(relations: Relations, reading_ns: int) -> bool:
     """Whether what it read was gone at its end (mv to another filesystem, rm of a tree, a log that is cut off when it has been
     copied): it cannot run a second time.
@@ -116,11 +104,11 @@ def inputs_gone(relations: Relations, reading_ns: int) -> bool:
     """
     if not relations.has("syscalls") or not relations.has("files"):
         return False
-    found = relations.one(
-        _Read,
-        """
-        SELECT CAST(sum(s.blocked_ns) FILTER (WHERE f.ino IS NOT NULL) AS BIGINT) AS gone_ns,
-            CAST(sum(s.blocked_ns) AS BIGINT) AS all_ns
+    found = relations.value(
+        bool,
+        f"""
+        SELECT sum(s.blocked_ns) > 0 AND coalesce(sum(s.blocked_ns) FILTER (WHERE f.ino IS NOT NULL), 0)
+          >= {GONE} * greatest(sum(s.blocked_ns), {reading_ns})
         FROM calls_by_file AS s JOIN call_kinds AS k ON k.name = s.name
         LEFT JOIN (
             SELECT dev, ino FROM named_files WHERE deleted OR (kind = 'file' AND size_bytes = 0)
@@ -128,4 +116,4 @@ def inputs_gone(relations: Relations, reading_ns: int) -> bool:
         WHERE s.ino IS NOT NULL AND k.kind IN ('read', 'copy')
         """,
     )
-    return bool(found.all_ns) and (found.gone_ns or 0) >= GONE * max(found.all_ns or 0, reading_ns)
+    return bool(found)

@@ -34,30 +34,10 @@ class Writeback(Struct, frozen=True):
     limit_pages: float | None = None
 
 
-class _Pauses(Struct, frozen=True):
-    pauses: int = 0
-    pause_ns: int | None = None
-    dirty_pages: float | None = None
-    limit_pages: float | None = None
-
-
 _PAUSES = """
-SELECT count(*) AS pauses, sum(pause_ns) AS pause_ns, median(dirty_pages) AS dirty_pages,
+SELECT count(*) AS pauses, coalesce(sum(pause_ns), 0) AS pause_ns, median(dirty_pages) AS dirty_pages,
   median(limit_pages) AS limit_pages FROM dirty_pauses
 """
-
-
-class _Passes(Struct, frozen=True):
-    passes: int = 0
-    runs_of_passes: int | None = None
-    inodes: int = 0
-    background_passes: int | None = None
-    background_inodes: int = 0
-    pages: int | None = None
-    background_pages: int | None = None
-    median_pages: float | None = None
-    median_background_pages: float | None = None
-    inodes_per_second: float | None = None
 
 
 _PASSES = f"""
@@ -66,11 +46,12 @@ WITH w AS (SELECT * FROM writeback_passes WHERE own
   SELECT ts_ns // 1000000000 AS second, count(DISTINCT (dev, ino)) AS inodes FROM w GROUP BY second
 )
 SELECT count(*) AS passes,
-  sum(CASE WHEN background AND rest_ns < {SWEEP_NS} THEN 0 ELSE 1 END) AS runs_of_passes,
+  count(*) FILTER (WHERE (background AND rest_ns < {SWEEP_NS}) IS NOT TRUE) AS runs_of_passes,
   count(DISTINCT (dev, ino)) AS inodes,
-  sum(CASE WHEN background THEN 1 ELSE 0 END) AS background_passes,
+  count(*) FILTER (WHERE background) AS background_passes,
   count(DISTINCT CASE WHEN background THEN (dev, ino) END) AS background_inodes,
-  sum(pages_written) AS pages, sum(CASE WHEN background THEN pages_written END) AS background_pages,
+  coalesce(sum(pages_written), 0) AS pages,
+  coalesce(sum(CASE WHEN background THEN pages_written END), 0) AS background_pages,
   median(pages_written) AS median_pages,
   median(CASE WHEN background THEN pages_written END) AS median_background_pages,
   (SELECT median(inodes) FROM s) AS inodes_per_second
@@ -80,27 +61,11 @@ FROM w
 
 def measure(relations: Relations) -> Writeback:
     """From the relations writeback_passes and dirty_pauses."""
-    pauses, passes = _Pauses(), _Passes()
-    if relations.has("dirty_throttle"):
-        pauses = relations.one(_Pauses, _PAUSES)
-    if relations.has("writeback"):
-        passes = relations.one(_Passes, _PASSES)
-    return Writeback(
+    queries = (("dirty_throttle", _PAUSES), ("writeback", _PASSES))
+    return relations.one(
+        Writeback,
+        *(sql for table, sql in queries if relations.has(table)),
         known=relations.has("writeback") or "writeback" in relations.facts.ran,
-        passes=passes.passes,
-        runs_of_passes=passes.runs_of_passes or 0,
-        inodes=passes.inodes,
-        background_passes=passes.background_passes or 0,
-        background_inodes=passes.background_inodes,
-        pages=float(passes.pages or 0),
-        background_pages=float(passes.background_pages or 0),
-        median_pages=passes.median_pages,
-        median_background_pages=passes.median_background_pages,
-        inodes_per_second=passes.inodes_per_second,
-        pauses=pauses.pauses,
-        pause_ns=float(pauses.pause_ns or 0),
-        dirty_pages=pauses.dirty_pages,
-        limit_pages=pauses.limit_pages,
     )
 
 
@@ -117,10 +82,6 @@ FROM passes AS p JOIN written AS w ON w.dev = p.dev AND w.ino = p.ino
 """
 
 
-class _Requested(Struct, frozen=True):
-    bytes: float | None
-
-
 def requested_bytes(relations: Relations) -> float | None:
     """What a pass of the kernel's worker over one file asked the device to write, in the median of the files; None where not known.
 
@@ -129,4 +90,4 @@ def requested_bytes(relations: Relations) -> float | None:
     """
     if not relations.has("writeback") or not relations.has("block_requests"):
         return None
-    return relations.one(_Requested, _REQUESTED).bytes
+    return relations.value(float, _REQUESTED)

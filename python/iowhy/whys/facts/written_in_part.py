@@ -22,8 +22,8 @@ class PartialWrites(Struct, frozen=True):
     """
 
     calls: tuple[str, ...]
-    waits: int
-    files: int
+    waits: int = 0
+    files: int = 0
     path: str | None = None
     block_bytes: int | None = None
     writes: int | None = None
@@ -37,24 +37,8 @@ class PartialWrites(Struct, frozen=True):
         return self.written_bytes / self.writes if self.writes and self.written_bytes else None
 
 
-class _Call(Struct, frozen=True):
-    name: str
-
-
-class _File(Struct, frozen=True):
-    path: str | None
-    block_bytes: int | None
-    files: int
-    waits: int
-
-
-class _Amount(Struct, frozen=True):
-    number: int
-    bytes: int | None
-
-
 _CALLS = f"""
-SELECT syscall AS name FROM wait_totals
+SELECT syscall FROM wait_totals
 WHERE reason = '{REASON}' AND syscall IS NOT NULL GROUP BY syscall ORDER BY sum(total_ns) DESC, syscall
 """
 
@@ -74,13 +58,13 @@ ORDER BY w.ns DESC, w.dev, w.ino LIMIT 1
 """
 
 _WRITES = f"""
-SELECT CAST(coalesce(sum(a.calls), 0) AS BIGINT) AS number, CAST(sum(a.done_bytes) AS BIGINT) AS bytes
+SELECT coalesce(sum(a.calls), 0) AS writes, sum(a.done_bytes) AS written_bytes
 FROM calls_by_file a JOIN ({_WAITED}) w ON w.dev = a.dev AND w.ino = a.ino
 WHERE a.name IN {{names}}
 """
 
 _READS = f"""
-SELECT count(*) AS number, CAST(sum(r.bytes) AS BIGINT) AS bytes
+SELECT count(*) AS reads, sum(r.bytes) AS read_bytes
 FROM command_requests r JOIN ({_WAITED}) w ON w.dev = r.owner_dev AND w.ino = r.owner_ino
 WHERE r.op = 'read'
 """
@@ -90,23 +74,12 @@ def partial_writes(relations: Relations) -> PartialWrites | None:
     """From waits, files, filesystems, the calls and block_requests; None where no call waits so."""
     if not relations.has("waits"):
         return None
-    calls = tuple(one.name for one in relations.read(_Call, _CALLS))
+    calls = tuple(relations.values(str, _CALLS))
     if not calls:
         return None
-    longest = next(iter(relations.read(_File, _LONGEST)), _File(None, None, 0, 0))
-    writes = reads = None
-    if longest.files and relations.has("syscalls"):
-        writes = relations.one(_Amount, _WRITES.format(names=classes.quoted(frozenset(calls))))
-    if longest.files and relations.has("block_requests"):
-        reads = relations.one(_Amount, _READS)
-    return PartialWrites(
-        calls=calls,
-        waits=longest.waits,
-        files=longest.files,
-        path=longest.path,
-        block_bytes=longest.block_bytes,
-        writes=writes.number if writes else None,
-        written_bytes=writes.bytes if writes else None,
-        reads=reads.number if reads else None,
-        read_bytes=reads.bytes if reads else None,
-    )
+    queries: list[str] = []
+    if relations.rows(_LONGEST):
+        names = classes.quoted(frozenset(calls))
+        writes, reads = ("syscalls", _WRITES.format(names=names)), ("block_requests", _READS)
+        queries = [_LONGEST, *(sql for table, sql in (writes, reads) if relations.has(table))]
+    return relations.one(PartialWrites, *queries, calls=calls)

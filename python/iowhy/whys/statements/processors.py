@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 
-from msgspec import Struct
-
 from iowhy.sentences import worded
 from iowhy.units import size
 from iowhy.whys.chain import link
@@ -20,10 +18,6 @@ _LEFT = """
 SELECT CAST(coalesce(max(available_bytes), max(free_bytes + coalesce(cached_bytes, 0))) AS DOUBLE) AS bytes FROM memory_samples
 WHERE ts_ns = (SELECT max(ts_ns) FROM memory_samples)
 """
-
-
-class _Left(Struct, frozen=True):
-    bytes: float | None
 
 
 def state(facts: Facts) -> Iterator[Statement]:
@@ -50,15 +44,15 @@ def state(facts: Facts) -> Iterator[Statement]:
         )
         yield Statement(0.5, link(said, machine.blocked, "processes", "system"))
     if facts.relations.has("memory_samples") and machine.memory_bytes:
-        found = facts.relations.one(_Left, _LEFT)
-        if found.bytes is not None:
+        left = facts.relations.value(float, _LEFT)
+        if left is not None:
             said = worded(
                 "memory-available",
                 "{left:bytes} of {total:bytes} of memory are available",
-                left=found.bytes,
+                left=left,
                 total=machine.memory_bytes,
             )
-            yield Statement(0.1, link(said, found.bytes, "bytes", "system"))
+            yield Statement(0.1, link(said, left, "bytes", "system"))
 
 
 def _short(facts: Facts) -> bool:

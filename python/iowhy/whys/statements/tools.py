@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 
-from msgspec import Struct
-
 from iowhy.sentences import worded
 from iowhy.units import duration, percent, rate, size
 from iowhy.whys.chain import link
@@ -89,12 +87,6 @@ GROUP BY p.tgid HAVING max(p.ts_ns) > min(p.ts_ns) ORDER BY coalesce(read_per_s,
 """
 
 
-class _Moved(Struct, frozen=True):
-    name: str
-    read_per_s: float | None
-    written_per_s: float | None
-
-
 def _processes(facts: Facts) -> Iterator[Statement]:
     waiting = facts.measured.metric("io_delay_share")
     worst = max(waiting, key=waiting.__getitem__, default=None)
@@ -109,13 +101,11 @@ def _processes(facts: Facts) -> Iterator[Statement]:
         yield Statement(grave, link(said, waiting[worst], "share", "measurements"))
     if not facts.relations.has("process_io"):
         return
-    for one in facts.relations.read(_Moved, _MOVED):
-        read, written = one.read_per_s or 0.0, one.written_per_s or 0.0
+    for name, reads, writes in facts.relations.rows(_MOVED):
+        read, written = reads or 0.0, writes or 0.0
         if read + written > 0:
             template = "{process} moves most: it reads {read:rate} and writes {written:rate}"
-            said = worded(
-                "process-moves-most", template, process=one.name, read=read, written=written
-            )
+            said = worded("process-moves-most", template, process=name, read=read, written=written)
             yield Statement(0.3, link(said, read + written, "bytes/s", "system"))
 
 

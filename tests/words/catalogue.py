@@ -11,6 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from iowhy.errors import templates
 from iowhy.sentences import KINDS
 from iowhy.units import plural
 from tests.words.texts import ROOT, RUST, rust_texts
@@ -28,7 +29,7 @@ BY_NAME = {
     "directory": "/srv", "folder": "/srv", "option": "--since", "text": "soon", "value": "soon", "name": "accounts", "recording":
     "sqlite3.iowhy", "cpus": "2", "filesystem": "ext4", "unit": "bytes", "where": "iowhy.toml:3", "key": "keep", "line": "17",
 }  # fmt: skip
-_ERRORS = {"Problem", "Refused", "LevelFailed", "Unreadable", "_problem", "problem"}
+_ERRORS = {"Refused", "Unreadable", "_problem", "problem"}
 #: What makes a sentence with an id: which argument that is, and which the text.
 _NAMED = {"worded": (0, 1), "link": (4, 0)}
 _SENTENCE = re.compile(r"[A-Za-z’'`…)},:%]{2,}\S* \S*[a-z]{2,}")
@@ -57,6 +58,8 @@ def catalogue() -> Iterator[Entry]:
     """All of them, by file."""
     for path in sorted(PACKAGE.rglob("*.py")):
         yield from _of_module(path)
+    for id_, text in templates().items():
+        yield Entry("errors", id_, _filled(text))
     for path in sorted((PACKAGE / "whys" / "programs").glob("*.toml")):
         yield from _of_table(path.stem, tomllib.loads(path.read_text()))
     for kind in ("reports", "charts"):
@@ -97,6 +100,8 @@ def _of_module(path: Path) -> Iterator[Entry]:
     for function, node, call in _strings(tree, "", ""):
         if call in _NAMED and isinstance(node, ast.Call):
             name, said = node.args[_NAMED[call][0]], node.args[_NAMED[call][1]]
+            if path.name == "errors.py":
+                continue  # it takes them from errors.toml
             assert isinstance(name, ast.Constant), f"{path}:{node.lineno}: an id is a literal"
             if isinstance(said, ast.Name):
                 said = next(

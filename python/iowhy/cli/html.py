@@ -86,7 +86,7 @@ class _Page(Struct, frozen=True):
 
 def _page(results: tuple[str, ...], say: "Say") -> _Page:
     if not results:
-        raise Problem("of what? `iowhy html NAME.iowhy`, or BEFORE AFTER, or an experiment's JSON")
+        raise Problem("what-before-after-experiment")
     if len(results) > 1:
         from iowhy.comparisons.sides import open_sides
 
@@ -146,7 +146,7 @@ def _of_recording(recording: "Recording", redact: bool, say: "Say") -> str:
 
 def _comparison(sides: "Sequence[Side]", say: "Say") -> _Page:
     if len(sides) < 2:
-        raise Problem("give at least two recordings to compare: iowhy html BEFORE AFTER")
+        raise Problem("give-least-two-recordings")
     sides = [
         replace(
             one,

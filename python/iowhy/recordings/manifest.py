@@ -197,7 +197,7 @@ def read_manifest(path: Path) -> Manifest:
     try:
         data = read_plain(path, MANIFEST_MAX_BYTES)
     except FileNotFoundError:
-        raise Problem(f"{path}: not found, so {path.parent} is not a recording") from None
+        raise Problem("not-found", path=path, parent=path.parent) from None
     return parsed_manifest(data, path)
 
 
@@ -207,11 +207,10 @@ def parsed_manifest(data: bytes | str, path: Path) -> Manifest:
         version = msgspec.json.decode(data, type=_Version).schema
         if version != schema.VERSION:
             raise Problem(
-                f"{path}: written for schema {version!r}, this iowhy reads schema {schema.VERSION}; "
-                "open it with the iowhy that made it, or record again"
+                "written-schema-iowhy-reads", path=path, version=version, read=schema.VERSION
             )
         return msgspec.json.decode(data, type=Manifest)
     except msgspec.ValidationError as error:  # names the key: `$.command.argv[2]`
-        raise Problem(f"{path}: {error}") from None
+        raise Problem("path-error", path=path, error=error) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise Problem(f"{path}: not JSON ({error})") from None
+        raise Problem("not-json", path=path, error=error) from None

@@ -24,4 +24,4 @@ def scenario(name: str) -> Scenario:
         if found.name == name:
             return found
     names = ", ".join(found.name for found in scenarios())
-    raise Problem(f"no scenario {name}; there are {names}")
+    raise Problem("no-such-scenario", name=name, names=names)

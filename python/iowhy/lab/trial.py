@@ -142,13 +142,8 @@ def _once(
             # Ctrl-C, which the recorder passed on: nobody waits for a verdict on half a trial.
             raise SystemExit(status)
         if status != 0:
-            raise Problem(
-                "status",
-                name=scenario.name,
-                scenario=variant.name,
-                argv=" ".join(plan.argv),
-                status=status,
-            )
+            what = f"{scenario.name} {variant.name}: {' '.join(plan.argv)}"
+            raise Problem("status", what=what, status=status)
         statistics = tuple(_difference(a, b) for a, b in zip(before, after, strict=True))
         reread = (
             0 if plan.cold is not False else sum(one.get("read_bytes", 0) for one in statistics)

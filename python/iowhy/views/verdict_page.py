@@ -137,8 +137,7 @@ def _draw(
         paragraph(out, sentence, "yellow")
     _doubt(out, found)
     if first is not None and not found.too_short:
-        if not first.healthy:
-            _fixes(out, found, first, fixes, conditions)
+        _fixes(out, found, first, fixes, conditions)
         verdict_tables.show_machine(out, overview.suffering)
         _facts(out, first, facts)
         _sure(out, overview, first)

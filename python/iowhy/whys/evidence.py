@@ -3,8 +3,12 @@
 import re
 from collections.abc import Iterable
 
-from iowhy.whys import classes, thresholds
-from iowhy.whys.facts import MOSTLY, Facts, started
+from msgspec.structs import replace
+
+from iowhy.invocation import quoted
+from iowhy.units import count
+from iowhy.whys import classes, named, thresholds
+from iowhy.whys.facts import MOSTLY, Facts
 from iowhy.whys.facts.layout import File
 from iowhy.whys.facts.operations import direct_operations
 from iowhy.whys.facts.owners import Owner, adjacent_share
@@ -19,23 +23,9 @@ TOO_LITTLE = 0.02
 #: Pages: 1 MiB. So few are swapped on any machine.
 SWAP_PAGES = 256
 #: What ends a wait for what is read for the first time, whichever kind of thing that is.
-RUN_AGAIN = Remedy(
-    "Run it again: what the first run read is in memory then",
-    risk="the data leaves memory again when others need the room",
-    second_run=True,
-)
-#: The same of what runs already, and goes on.
-READ_ONCE = Remedy(
-    "Read all of it once before it is needed (`vmtouch -t` of its directory)",
-    risk="it takes that much memory from others",
-)
+READ_FIRST = Remedy("Read its files once before they are needed", risk="others have less memory")
 _SINCE_LAST = "a crash loses what was written since the last sync"
-#: One sync for many changes, in a database or in a program's own file.
-SYNC_ONCE = Remedy(
-    "Sync once for many changes: one transaction (`BEGIN; … COMMIT;`), or one fsync for many writes",
-    risk=_SINCE_LAST,
-    for_authors=True,
-)
+SYNC_ONCE = Remedy("Sync once for many writes", risk=_SINCE_LAST, for_authors=True)
 _SINCE = "a crash loses what was written since the last fsync"
 #: Disks of virtio, which all say that they rotate, whatever is behind them.
 SAYS_SO_ALWAYS = re.compile(r"vd[a-z]+")
@@ -149,9 +139,25 @@ def bytes_per_sync(facts: Facts) -> float | None:
     return facts.calls.sync_median_bytes
 
 
-def warmed(facts: Facts, *, gone: bool) -> tuple[Remedy, ...]:
-    """How what is read for the first time comes to be in memory; nothing if it is gone at the end."""
-    return () if gone else (RUN_AGAIN if facts.run.mode == "run" else READ_ONCE,)
+def read_first(facts: Facts) -> Remedy:
+    """How its data comes to be in memory before it is needed."""
+    typed = named.read_into_memory(facts)
+    if typed is None:
+        return READ_FIRST
+    return replace(READ_FIRST, do=f"Read all of it into memory before it is needed: `{typed}`")
+
+
+def sync_once(facts: Facts) -> Remedy:
+    """One sync for many changes, with the file that it syncs."""
+    syncs = facts.calls.syncs
+    name = facts.calls.sync_name or "fsync"
+    if not syncs.calls or facts.run.pasted:
+        return SYNC_ONCE
+    one = named.file(facts)
+    what = f"{name} for {one}" if one is not None and syncs.files == 1 else name
+    return replace(
+        SYNC_ONCE, do=f"Call {what} once for many writes instead of {count(syncs.calls)} times"
+    )
 
 
 def calls_that_wait(facts: Facts, waits: frozenset[str]) -> frozenset[str | None] | None:
@@ -231,11 +237,11 @@ def without_durable_writes(facts: Facts) -> Remedy | None:
     if not facts.calls.by_write:
         return None
     if facts.mounted_sync:
-        return Remedy(
-            "Mount the filesystem without `sync`, and fsync once for many writes", risk=_SINCE
-        )
+        at = named.waited_mount(facts) or "/"
+        return Remedy(f"Mount it without sync: `mount -o remount,async {quoted(at)}`", risk=_SINCE)
+    one = named.file(facts)
     return Remedy(
-        "Write without O_SYNC (O_DSYNC, RWF_DSYNC, `chattr +S`), and fsync once for many writes",
+        f"Open {one or 'its files'} without O_SYNC or O_DSYNC, and fsync once for many writes",
         risk=_SINCE,
     )
 
@@ -284,38 +290,22 @@ def one_program(facts: Facts) -> str | None:
     return first.name if first.processes == 1 else f"{first.name} ({first.processes} processes)"
 
 
-#: Calls that take a client's connection (accept(2)).
-_ACCEPTS = ("accept", "accept4")
-
-
-def stop_others(facts: Facts) -> Remedy:
-    """What to do about other processes that take the CPUs: those of a server may be its own clients."""
-    serves = facts.run.mode == "attach" or any(name in facts.calls.by_name for name in _ACCEPTS)
+def before_others(facts: Facts) -> Remedy:
+    """What to do about other processes that take the CPUs, of which a recording has no names: root can be served first."""
+    pids = named.attached(facts).replace(",", " ")
+    typed = f"renice -n -20 -p {pids}" if pids else f"nice -n -20 {named.again(facts)}".rstrip()
     return Remedy(
-        "Move the other work off this machine, its clients too if they run here"
-        if serves
-        else "Stop the other work on this machine",
-        risk="that work is delayed",
+        f"Let it run before the others, as root: `{typed}`",
+        risk="the other programs get slower",
     )
+
+
+def by_function(facts: Facts) -> Remedy:
+    """Where to look in its own code."""
+    shown = "iowhy report functions" if facts.relations.has("stack_samples") else "perf top"
+    return Remedy(f"See which functions take the time: `{shown}`", looks=True)
 
 
 def let_run_on_all(facts: Facts) -> Remedy:
-    """If threads are bound to a CPU: a command by how it was started, what runs by what the kernel says of it."""
-    return Remedy(
-        f"Let its threads run on all CPUs: {_binds(facts)} (also cpuset.cpus, CPUAffinity=)",
-        risk="it may take CPUs that others were promised",
-    )
-
-
-def on_all_first(facts: Facts) -> str:
-    """The same, before something else: what that is follows."""
-    return f"Let its threads run on all CPUs ({_binds(facts)}, cpuset.cpus, CPUAffinity=), then"
-
-
-def _binds(facts: Facts) -> str:
-    pids = started.roots(facts.relations) if facts.run.mode == "attach" else ()
-    return (
-        f"`taskset -acp {pids[0]}` shows the allowed ones"
-        if pids
-        else "start it without taskset or sched_setaffinity"
-    )
+    """If threads are bound to a CPU."""
+    return Remedy(named.all_cpus(facts), risk="work that these CPUs were kept for gets slower")

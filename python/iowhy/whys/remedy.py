@@ -6,10 +6,11 @@ from iowhy.sentences import changed
 
 
 class Remedy(Struct, frozen=True):
-    """`do` is an order without a full stop, in words or as it is typed; `risk` is what it costs or may cost, "" if that is nothing.
+    """`do` is one order without a full stop, with the object it is about, in words or as it is typed; `risk` is what may go wrong, is lost
+    or gets slower (never that it is work), "" only of one that `looks`.
 
     `link` documents it, `program` is whose setting it is. `for_authors`: it takes a change of the program, `for_layouts`: another layout of
-    its files (neither is for who only uses a program that is known); `second_run`: it is one. `part` (0..1) is how much of the
+    its files (neither is for who only uses a program that is known). `part` (0..1) is how much of the
     finding's time it is about, counted by the time `of` its syncs or reads. `orders`: it changes only the order of what is read,
     `less`: it leaves work out. `looks`: it saves nothing yet, and shows what would.
     """
@@ -20,7 +21,6 @@ class Remedy(Struct, frozen=True):
     program: str | None = None
     for_authors: bool = False
     for_layouts: bool = False
-    second_run: bool = False
     part: float = 1.0
     of: str = "syncs"
     orders: bool = False

@@ -13,7 +13,6 @@ from iowhy.whys.budget import Budget
 from iowhy.whys.cause import Cause
 from iowhy.whys.causes import causes
 from iowhy.whys.confidence import confidence, part_shown
-from iowhy.whys.evidence import READ_ONCE
 from iowhy.whys.facts import Facts, facts_of
 from iowhy.whys.failures import failures
 from iowhy.whys.finding import THE_PART, WITHOUT_RECORDER, Candidate, Claim, Finding, Link, Saving
@@ -119,8 +118,6 @@ def verdict_of(facts: Facts) -> Verdict:
         if candidate is not None:
             (found if cause.only_if is None else in_place_of_others).append((cause, candidate))
     known = program.at_work(facts) if found else ()
-    if _once(known):
-        found = [(cause, _not_again(cause, candidate)) for cause, candidate in found]
     shares, left = settle_with_rest(budget.pieces, found)
     findings = [
         _finding(facts, made, known, cause, candidate, share, _beaten(cause, found, shares))
@@ -285,19 +282,6 @@ def _finding(
 
 def _once(known: tuple[Program, ...]) -> bool:
     return bool(known) and all(one.once for one in known)
-
-
-def _not_again(cause: Cause, candidate: Candidate) -> Candidate:
-    """A candidate for what cannot be done twice: what a second run would find in memory is read before it is needed."""
-
-    def ahead(one: Remedy) -> Remedy:
-        return READ_ONCE if one.second_run else one
-
-    return replace(
-        candidate,
-        remedies=tuple(ahead(one) for one in candidate.remedies or cause.remedies),
-        by_remedy={ahead(one): saved for one, saved in candidate.by_remedy.items()},
-    )
 
 
 def _fix(made: Commands, candidate: Candidate, share: float, one: Remedy) -> Fix:

@@ -1,8 +1,12 @@
 """Data is read for the first time: it is not in memory yet."""
 
+from msgspec.structs import replace
+
 from iowhy.sentences import worded
-from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
+from iowhy.whys import classes, evidence, links, named, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
+from iowhy.whys.causes.cache_thrash import MORE_MEMORY
+from iowhy.whys.causes.readahead_poor import SET, set_readahead
 from iowhy.whys.chain import chain_of, count, link, percent, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.in_order import JUMPS_MIN
@@ -39,16 +43,15 @@ def find(facts: Facts) -> Candidate | None:
     through = 1.0 if read is None else min(1.0, cache.added * facts.page_bytes / read)
     if first < FIRST_TIME or through < THROUGH_CACHE:
         return None
-    room = facts.machine.cache_room_bytes
-    fits = room is None or cache.added * facts.page_bytes <= room
+    room, bytes_ = facts.machine.cache_room_bytes, cache.added * facts.page_bytes
+    fits = room is None or bytes_ <= room
     way = _the_way(facts)
     return Candidate(
         claims=(Claim(frozenset({classes.READ}), fraction=part),),
         chain=chain_of(
             links.in_calls(facts, frozenset({classes.READ}), "is spent waiting for reads"),
             link(
-                f"{count(cache.added)} pages ({size(cache.added * facts.page_bytes)}) were not in the page "
-                "cache",
+                f"{count(cache.added)} pages ({size(bytes_)}) were not in the page cache",
                 cache.added,
                 "pages",
                 "cache",
@@ -68,13 +71,13 @@ def find(facts: Facts) -> Candidate | None:
             links.device_load(facts),
         ),
         summary=worded(
-            "cache-cold.cold",
-            "reading {read:bytes} that was not in memory yet",
-            read=cache.added * facts.page_bytes,
+            "cache-cold.cold", "reading {read:bytes} that was not in memory yet", read=bytes_
         ),
         saving=saving.all_of_it("if all data is in memory") if fits else saving.half("bytes"),
         by_order=saving.in_disk_order(facts, requests.read_bytes) if way else _NOTHING,
-        remedies=_remedies(facts) if fits else _TOO_LARGE,
+        remedies=_remedies(facts)
+        if fits
+        else (_part(facts), set_readahead(facts, up=True), MORE_MEMORY),
         needs=("page_cache", "waits"),
         lowered_by=("it is not known whether these pages had been read before this recording",)
         if cache.refaults is None
@@ -121,40 +124,28 @@ def _the_way(facts: Facts) -> tuple[Link | None, ...]:
 
 
 def _remedies(facts: Facts) -> tuple[Remedy, ...]:
-    """A second run does not read what this one removed or moved away."""
-    ahead = _NEXT_AHEAD if (facts.cache.whole_share or 0.0) >= WHOLE else _AHEAD
-    return (*evidence.warmed(facts, gone=facts.inputs_gone), ahead, _FEWER)
+    """What was removed or moved away is not read again."""
+    whole = (facts.cache.whole_share or 0.0) >= WHOLE
+    first = () if facts.inputs_gone else (evidence.read_first(facts),)
+    return (*first, _NEXT_AHEAD if whole else set_readahead(facts, up=True), _part(facts))
+
+
+def _part(facts: Facts) -> Remedy:
+    return replace(_FEWER, do=f"Read only what is needed of {named.data(facts)}, by an index of it")
 
 
 # If seeks cost nothing, their order does not matter.
 _NOTHING = Saving(0.0, "the order of reads costs no time here")
-_AHEAD = Remedy(
-    "Raise the device's readahead (`blockdev --setra`), or prefetch with POSIX_FADV_WILLNEED",
-    risk="it also reads data that nobody needs",
-)
 #: Readahead ends where a file does.
 _NEXT_AHEAD = Remedy(
-    "Prefetch the next files with POSIX_FADV_WILLNEED while the first are worked on",
-    risk="the program must change",
+    "Prefetch the next files with POSIX_FADV_WILLNEED while it works on the first",
+    risk="what is prefetched and not used takes memory and device time",
     for_authors=True,
 )
 _FEWER = Remedy(
-    "Read fewer bytes (a smaller format, an index)",
-    risk="the program and its data must change",
+    "Read only what is needed, by an index",
+    risk="an index that is not kept up to date finds too little",
     for_authors=True,
-)
-
-#: A second run does not help: what it reads last evicts what it reads first.
-_TOO_LARGE = (
-    Remedy(
-        "Read fewer bytes than fit into memory (a smaller format, an index)",
-        risk="the program and its data must change",
-    ),
-    _AHEAD,
-    Remedy(
-        "Give it memory for all of the data (a larger limit or machine), so that later runs find it there",
-        risk="memory that others may lack",
-    ),
 )
 
 CAUSE = Cause(
@@ -192,7 +183,7 @@ CAUSE = Cause(
         ),
     ),
     fooled_by=("a benchmark that drops the cache on purpose: then this is what it measures",),
-    remedies=(evidence.RUN_AGAIN, _AHEAD, _FEWER),
+    remedies=(evidence.READ_FIRST, SET, _FEWER),
     experiment="cache-warm",
     find=find,
     unseen_without=("page_cache",),

@@ -1,7 +1,8 @@
 """Pages are re-read that had been in the cache: what is used does not fit."""
 
+from iowhy.invocation import quoted
 from iowhy.sentences import Sentence, worded
-from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
+from iowhy.whys import classes, evidence, links, named, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, percent, size
 from iowhy.whys.facts import Facts
@@ -18,6 +19,8 @@ HIT_RATIO = 0.9
 CACHE_FULL = 0.05
 GROWS = 0.5
 FAR_BELOW = 0.1
+# Memory for the data and for the program itself, of the data.
+NEEDED = 1.25
 # From this share of the evicted pages on, one reason stands for all of them.
 MOST = 0.5
 
@@ -27,22 +30,16 @@ HITS_TO_LOSE = 0.2
 # Pages were evicted without a shortage of memory: more of it, or smaller parts, would not keep them.
 _NOT_FOR_WANT = frozenset({Kind.DAMON, Kind.GIVEN_UP, Kind.DROPPED})
 
-_PARTS_RISK = "the program must change; a part that still does not fit gains nothing"
+_PARTS_RISK = "a step that needs all of the data at once gives wrong results"
 _PARTS = Remedy(
     "Work in parts that fit into memory: all steps on one part, then the next", risk=_PARTS_RISK
 )
-RAISE_LIMIT = Remedy(
-    "Raise the memory limit of its control group (memory.max)",
-    risk="it takes that memory from others",
-)
-MORE_MEMORY = Remedy("Use a machine with more memory", risk="it costs more")
-_EITHER = Remedy(
-    "Raise the memory limit, or use a machine with more memory",
-    risk="it takes that memory from others, or costs more",
-)
+TAKES_MEMORY = "others have less memory"
+RAISE_LIMIT = Remedy("Raise the memory limit of its control group (memory.max)", risk=TAKES_MEMORY)
+MORE_MEMORY = Remedy("Use a machine with more memory", risk="more memory costs more")
 _PAST_IT = Remedy(
     "Read data that is used only once with O_DIRECT, so that it evicts nothing",
-    risk="these reads wait for the device, without readahead",
+    risk="these reads get slower: they have no readahead",
     for_authors=True,
 )
 _OWN_MEMORY = Remedy(
@@ -53,8 +50,7 @@ _OWN_MEMORY = Remedy(
 _REMEDIES = {
     Kind.DAMON: (
         Remedy(
-            "Turn DAMON's proactive reclaim off (`echo N > /sys/module/damon_reclaim/parameters/enabled`, "
-            "or in /sys/kernel/mm/damon/admin)",
+            "Turn DAMON's proactive reclaim off: `echo N > /sys/module/damon_reclaim/parameters/enabled`",
             risk="idle memory of other programs stays in use",
         ),
         _OWN_MEMORY,
@@ -64,25 +60,21 @@ _REMEDIES = {
     ),
     Kind.DROPPED: (
         Remedy(
-            "Stop that program from dropping pages that others use (drop_caches, POSIX_FADV_DONTNEED)",
+            "Stop the program that drops these pages (drop_caches, POSIX_FADV_DONTNEED)",
             risk="its own pages stay in the cache, too",
         ),
         _OWN_MEMORY,
-        Remedy(
-            "Lock the file in memory (`vmtouch -l`, mlock)",
-            risk="it takes that memory from all others",
-        ),
     ),
     Kind.GIVEN_UP: (
         Remedy(
-            "Drop pages (POSIX_FADV_DONTNEED) only after their last use, and do not mix direct and buffered I/O on a file",
+            "Drop pages (POSIX_FADV_DONTNEED) only after their last use",
             risk="the pages take memory for longer",
         ),
         _OWN_MEMORY,
     ),
     Kind.OTHERS_NEED: (
         Remedy(
-            "Protect its memory (memory.low or memory.min of its control group), or limit the others (memory.high)",
+            "Protect the memory of its control group (memory.low)",
             risk="the others run short of memory instead",
         ),
         _PARTS,
@@ -141,8 +133,10 @@ def find(facts: Facts) -> Candidate | None:
         summary=_summary(used, room, None if for_want else evictor),
         saving=saving.all_of_it("if nothing is read twice"),
         remedies=_remedies(
+            facts,
             evictor,
             limited=limited,
+            used=used,
             part_bytes=None if room is None or not for_want else room * 0.5,
         ),
         provable=limited or _can_lose(cache),
@@ -201,21 +195,51 @@ def _again_on_cpu(facts: Facts, on_cpu: float) -> Link | None:
 
 
 def _remedies(
-    evictor: Evictor | None, *, limited: bool, part_bytes: float | None
+    facts: Facts,
+    evictor: Evictor | None,
+    *,
+    limited: bool,
+    used: float | None,
+    part_bytes: float | None,
 ) -> tuple[Remedy, ...]:
-    """What helps against who evicted the pages, parts of a known size first; a limit is raised only if there is one."""
-    known = () if evictor is None else _REMEDIES.get(evictor.kind, ())
-    found = known or (_PARTS, RAISE_LIMIT if limited else MORE_MEMORY, _PAST_IT)
-    return found if part_bytes is None else _in_parts(part_bytes, found)
+    """What helps against who evicted the pages; memory for all of it, if a limit is what keeps it from that, else parts first."""
+    known = () if evictor is None else _against(facts, evictor)
+    room = facts.machine.memory_bytes
+    fits = limited and used is not None and (room is None or NEEDED * used < room)
+    more = (
+        (Remedy(named.memory_limit(facts, NEEDED * used), risk=TAKES_MEMORY),)
+        if fits and used is not None
+        else ()
+    )
+    others = (_PARTS, *(() if fits else (RAISE_LIMIT if limited else MORE_MEMORY,)), _PAST_IT)
+    found = known or (*more, *others)
+    return found if part_bytes is None else _in_parts(part_bytes, found, named.file(facts))
 
 
-def _in_parts(part_bytes: float, others: tuple[Remedy, ...]) -> tuple[Remedy, ...]:
-    """Parts of a known size first, which replace those of an unknown one."""
+def _against(facts: Facts, evictor: Evictor) -> tuple[Remedy, ...]:
+    """The remedies against who evicts, with its name and that of the file."""
+    found = _REMEDIES.get(evictor.kind, ())
+    path = named.file(facts)
+    if evictor.kind is Kind.DROPPED and evictor.by is not None:
+        who = f"Keep {evictor.by.who()} from dropping pages that others use (drop_caches, POSIX_FADV_DONTNEED)"
+        found = (Remedy(who, risk=found[0].risk), *found[1:])
+    if evictor.kind in (Kind.DROPPED, Kind.DAMON) and path is not None:
+        lock = f"Lock {path} in memory: `vmtouch -dl {quoted(path)}`"
+        found = (*found, Remedy(lock, risk=TAKES_MEMORY))
+    return found
+
+
+def _in_parts(
+    part_bytes: float, others: tuple[Remedy, ...], path: str | None = None
+) -> tuple[Remedy, ...]:
+    """Parts of a known size, which replace those of an unknown one."""
+    through = "in" if path is None else f"through {path} in"
     sized = Remedy(
-        f"Work in parts of at most {size(part_bytes)}: all steps on one part, then the next",
+        f"Work {through} parts of at most {size(part_bytes)}: all steps on one part, then the next",
         risk=_PARTS_RISK,
     )
-    return (sized, *(one for one in others if one != _PARTS))
+    found = tuple(sized if one == _PARTS else one for one in others)
+    return found if sized in found else (sized, *found)
 
 
 def _can_lose(cache: Cache) -> bool:
@@ -455,7 +479,7 @@ CAUSE = Cause(
         "one pass over new data through a full cache: it evicts and misses too, but reads nothing twice",
         "files that were dropped from the cache on purpose (drop_caches, POSIX_FADV_DONTNEED)",
     ),
-    remedies=(_PARTS, _EITHER, _PAST_IT),
+    remedies=(_PARTS, RAISE_LIMIT, MORE_MEMORY, _PAST_IT),
     experiment="memory-unlimited",
     find=find,
     unseen_without=("page_cache",),

@@ -78,12 +78,12 @@ def _chain(facts: Facts, share: float, full: float | None, steal: float) -> tupl
 
 
 _INTERRUPTS = Remedy(
-    "Move interrupts and other work off that CPU (/proc/irq/*/smp_affinity_list)",
-    risk="the interrupts load another CPU instead",
+    "Spread the interrupts over all CPUs: `systemctl start irqbalance`",
+    risk="they interrupt work on the other CPUs",
 )
 DEDICATED_CPUS = Remedy(
-    "Give the virtual machine dedicated CPUs, or move it to a host that is not overcommitted",
-    risk="it costs more, and a move may mean downtime",
+    "Give this virtual machine dedicated CPUs",
+    risk="they cost more, and it may have to restart",
 )
 
 CAUSE = Cause(
@@ -116,8 +116,8 @@ CAUSE = Cause(
             risk="single items wait longer",
         ),
         Remedy(
-            "Keep CPUs out of deep sleep (`tuned-adm profile latency-performance`)",
-            risk="it needs root and uses more power",
+            "Keep CPUs out of deep sleep: `tuned-adm profile latency-performance`",
+            risk="it uses more power",
         ),
         DEDICATED_CPUS,
     ),

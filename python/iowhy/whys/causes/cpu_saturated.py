@@ -18,17 +18,18 @@ WORTH_NAMING = 0.1
 NONE = 0.01
 
 
-_PROFILE = Remedy(
-    "Find what keeps the CPUs busy (`perf top`), and cut that work", risk="a change of the program"
-)
-_MORE = Remedy("Use a machine with more CPUs", risk="they cost more")
+_WHO = Remedy("List what uses the CPUs: `top -b -n 1 -o %CPU | head -n 20`", looks=True)
+_MORE = Remedy("Use a machine with more CPUs", risk="more CPUs cost more")
 
 
 def find(facts: Facts) -> Candidate | None:
     """CPU time in saturated intervals, and all time spent waiting for a CPU."""
     full = facts.budget.modes("saturated")
     # Waiting while CPUs idle is cpu-delayed's.
-    runnable = facts.budget.elapsed(classes.RUNNABLE) - evidence.delayed(facts)
+    delayed = evidence.delayed(facts)
+    runnable = facts.budget.elapsed(classes.RUNNABLE) - (
+        0.0 if delayed < thresholds.LISTED else delayed
+    )
     if full + runnable < thresholds.LISTED:
         return None
     others, cpus = _used_by_others(facts), _cpus(facts)
@@ -46,15 +47,29 @@ def find(facts: Facts) -> Candidate | None:
         )
         if crowded
         else saving.twice("CPUs"),
-        remedy=evidence.stop_others(facts)
-        if crowded
-        else evidence.let_run_on_all(facts)
-        if bound
-        else None,
+        remedies=_remedies(facts, crowded=crowded, bound=bound),
         # Less CPU for the program shows nothing about what others take.
         provable=not crowded,
         needs=("thread_time", "cpu_samples"),
     )
+
+
+def _remedies(facts: Facts, *, crowded: bool, bound: bool) -> tuple[Remedy, ...]:
+    """More CPUs: those that it may not use yet, those that others use, or those of another machine."""
+    cpus, who = facts.machine.cpus, evidence.one_program(facts)
+    more = (
+        _MORE
+        if cpus is None
+        else Remedy(f"Use a machine with {2 * cpus} CPUs instead of {cpus}", risk=_MORE.risk)
+    )
+    if crowded:
+        return (evidence.before_others(facts), _WHO, more)
+    if bound:
+        return (evidence.let_run_on_all(facts), more, _WHO)
+    if who:
+        apart = Remedy(f"Move {who} to another machine", risk="it is down while it moves")
+        return (more, apart, _WHO)
+    return (more, _WHO if facts.budget.basis == "machine" else evidence.by_function(facts))
 
 
 def _summary(facts: Facts, full: float, runnable: float, *, crowded: bool) -> Sentence:
@@ -86,9 +101,9 @@ def _summary(facts: Facts, full: float, runnable: float, *, crowded: bool) -> Se
         return worded("cpu-saturated.waiting", "waiting for a CPU {busy}", busy=busy)
     return worded(
         "cpu-saturated.both",
-        "computing ({full:share}) or waiting for a CPU ({runnable:share}) {busy}",
-        full=full,
+        "computing, or waiting for a CPU ({runnable:share}), {busy}",
         runnable=runnable,
+        full=full,
         busy=busy,
     )
 
@@ -204,12 +219,8 @@ CAUSE = Cause(
         "busy polling of a device keeps a CPU busy without doing work",
     ),
     remedies=(
-        _PROFILE,
         _MORE,
-        Remedy(
-            "Run fewer jobs at once if they also compete for memory or the disk",
-            risk="CPUs may idle while these wait",
-        ),
+        _WHO,
     ),
     experiment="cpu-quota",
     find=find,

@@ -59,20 +59,22 @@ def find(facts: Facts) -> Candidate | None:
         by_less=None if computing_syncs else saving.half("work"),
         by_remedy={
             _FASTER: saving.twice("speed of the CPU's core"),
-            **({} if computing_syncs else {_LESS: saving.half("work")}),
         },
         confidence=confidence,
         lowered_by=tuple(lowered),
-        remedies=_none_left(facts)
-        if none_left
-        else _NO_MEMORY
-        if no_memory
-        else _FEWER_SYNCS
-        if computing_syncs
-        else (_unbound(facts), _LESS, _FASTER)
-        if bound is not None
-        else (_parallel(facts), _LESS, _FASTER),
-        first=None if bound is None else evidence.on_all_first(facts),
+        remedies=_remedies(
+            facts,
+            evidence.before_others(facts)
+            if none_left
+            else None
+            if no_memory
+            else evidence.sync_once(facts)
+            if computing_syncs
+            else evidence.let_run_on_all(facts)
+            if bound is not None
+            else _parallel(facts),
+        ),
+        first=None if bound is None else f"{evidence.let_run_on_all(facts).do}, then",
         behind=("cpu-saturated",) if none_left else ("memory-pressure",) if no_memory else (),
         against=(
             ("the rates in the text are those of the device, not of CPUs",)
@@ -247,60 +249,26 @@ def _chain(facts: Facts, share: float, computing_syncs: tuple[Link, ...]) -> tup
 
 
 _PARALLEL_RISK = "more memory in use; steps that depend on each other may fail"
-_IN_PARALLEL = Remedy(
-    "Do the work in parallel (`make -j`, `xargs -P`, more workers)",
-    risk=_PARALLEL_RISK,
-    for_authors=True,
-)
-#: The same for what runs already: a server, a container, a block of a program.
-_MORE_WORKERS = Remedy(
-    "Do the work in parallel (more workers or threads)", risk=_PARALLEL_RISK, for_authors=True
-)
-_LESS = Remedy("Do less of it: profile the busiest thread", risk="the program must change")
+_IN_PARALLEL = Remedy("Divide the work among several processes", risk=_PARALLEL_RISK)
+_WHERE = Remedy("See which functions take the time: `perf top`", looks=True)
 _FASTER = Remedy("Use a CPU with a faster single core", risk="it costs more")
-#: More workers would wait for each other's transactions.
-_FEWER_SYNCS = (
-    evidence.SYNC_ONCE,
-    _FASTER,
-    _LESS,
-)
-#: More threads would only wait for memory.
-_NO_MEMORY = (
-    _LESS,
-    Remedy(
-        "Give it more memory; more workers would need even more", risk="memory that others may lack"
-    ),
-    _FASTER,
-)
+
+
+def _remedies(facts: Facts, first: Remedy | None) -> tuple[Remedy, ...]:
+    return (*(() if first is None else (first,)), _FASTER, evidence.by_function(facts))
 
 
 def _parallel(facts: Facts) -> Remedy:
-    """A command that was started can be started otherwise; to what runs on nobody says `make -j`."""
-    return _IN_PARALLEL if facts.run.pasted or facts.run.mode == "run" else _MORE_WORKERS
-
-
-def _unbound(facts: Facts) -> Remedy:
-    """More threads alone gain nothing if they are bound to CPUs that are in use already."""
-    do = _parallel(facts).do
-    return Remedy(
-        f"{evidence.on_all_first(facts)} {do[:1].lower()}{do[1:]}",
-        risk=evidence.let_run_on_all(facts).risk,
-        for_authors=True,
-    )
-
-
-def _none_left(facts: Facts) -> tuple[Remedy, ...]:
-    """More threads would only wait for CPUs that other processes use."""
-    return (
-        _LESS,
-        _then_in_parallel(facts),
-        _FASTER,
-    )
-
-
-def _then_in_parallel(facts: Facts) -> Remedy:
-    stop = evidence.stop_others(facts)
-    return Remedy(f"{stop.do}; then do the work in parallel", risk=stop.risk, for_authors=True)
+    """As many processes as CPUs: of a command with a part of its input each, of what runs already as workers."""
+    cpus = facts.machine.cpus
+    if facts.run.pasted or cpus is None:
+        return _IN_PARALLEL
+    each = f"one {facts.run.who} for each of the {cpus} CPUs"
+    if facts.run.mode == "run":
+        do = f"Run {each}, with a part of the input each (`xargs -P {cpus}`)"
+    else:
+        do = f"Let {cpus} workers do the work of {facts.run.who}, one for each CPU"
+    return Remedy(do, risk=_PARALLEL_RISK)
 
 
 CAUSE = Cause(
@@ -333,10 +301,9 @@ CAUSE = Cause(
         "unless a process fills a CPU",
     ),
     remedies=(
-        # Unless one can change the program, only one of its own options divides its work.
         _IN_PARALLEL,
-        _LESS,
         _FASTER,
+        _WHERE,
     ),
     experiment="cpu-quota",
     find=find,

@@ -1,7 +1,9 @@
 """A CPU quota or the hypervisor withholds CPU time."""
 
+import math
+
 from iowhy.sentences import Sentence, worded
-from iowhy.whys import classes, next_command, saving, thresholds
+from iowhy.whys import classes, named, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.causes.cpu_delayed import DEDICATED_CPUS
 from iowhy.whys.chain import chain_of, link, percent
@@ -54,11 +56,24 @@ def find(facts: Facts) -> Candidate | None:
         saving=saving.all_of_it(
             "if no other work takes the CPUs" if by_quota else "on a host with idle CPUs"
         ),
-        remedy=None if by_quota else DEDICATED_CPUS,
+        remedies=_remedies(facts) if by_quota else (DEDICATED_CPUS,),
         needs=("cgroup_samples", "thread_time"),
         fixed_share=alone,
         share_of="the periods of its CPU quota",
     )
+
+
+def _remedies(facts: Facts) -> tuple[Remedy, ...]:
+    """As many CPUs as it could use; fewer threads, if it has more than its quota is for."""
+    threads, quota, cpus = facts.threads, facts.machine.quota_cores, facts.machine.cpus
+    if quota is None:
+        return ()
+    wanted = max(math.ceil(threads.cores_wanted or 0.0), math.floor(quota) + 1)
+    more = Remedy(named.cpu_quota(facts, min(wanted, cpus or wanted)), risk=_TAKES)
+    if quota < 1 or (threads.count or 0) <= quota:
+        return (more,)
+    fewer = f"Run {facts.run.who} with {math.floor(quota)} threads instead of {threads.count}"
+    return (more, Remedy(fewer, risk="less is done at a time"))
 
 
 def _summary(facts: Facts) -> Sentence:
@@ -163,6 +178,8 @@ def _held(facts: Facts) -> float:
     return 1.0 if held >= WHOLE else held
 
 
+_TAKES = "it may take CPU time from others"
+
 CAUSE = Cause(
     name="cpu-throttled",
     title="CPU quota used up",
@@ -192,14 +209,8 @@ CAUSE = Cause(
     ),
     fooled_by=("a quota of a parent group that the recorder cannot read",),
     remedies=(
-        Remedy(
-            "Raise the CPU quota of its group (cpu.max, cpu.cfs_quota_us; `docker update --cpus`; limits.cpu of a pod)",
-            risk="it may take CPU time from others",
-        ),
-        Remedy(
-            "Run fewer threads, so that bursts do not use up the quota",
-            risk="less runs in parallel",
-        ),
+        Remedy("Give its control group more CPUs (cpu.max)", risk=_TAKES),
+        Remedy("Run it with as many threads as its quota has CPUs", risk="less is done at a time"),
     ),
     experiment="cpu-quota",
     find=find,

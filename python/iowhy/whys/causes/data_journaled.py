@@ -1,7 +1,10 @@
 """Data is written twice: to the journal first, then to its place."""
 
+from msgspec.structs import replace
+
+from iowhy.invocation import quoted
 from iowhy.sentences import worded
-from iowhy.whys import classes, links, next_command, saving, thresholds
+from iowhy.whys import classes, links, named, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, size
 from iowhy.whys.facts import Facts
@@ -16,11 +19,11 @@ BYTES_MIN = 16 * 1024 * 1024
 
 _ONCE = Remedy(
     "Mount it with data=ordered, the default of ext4",
-    risk="it must be unmounted first; after a crash an overwritten file may mix old and new data",
+    risk="after a crash, an overwritten file may mix old and new data",
 )
 _LARGER = Remedy(
-    "Give it a larger journal (`tune2fs -J size=4096`), so that it is emptied less often",
-    risk="it must be unmounted first, and has less space for data",
+    "Give it a larger journal, which is emptied less often: `tune2fs -J size=4096`",
+    risk="downtime while it is unmounted, and less space for data",
 )
 
 
@@ -41,10 +44,19 @@ def find(facts: Facts) -> Candidate | None:
             mount=filesystem.mount,
         ),
         saving=saving.all_but_moving(facts, tuple(WAITS), asked, "if data is written once"),
-        remedies=(_ONCE, _LARGER),
+        remedies=_remedies(facts, filesystem.mount),
         needs=("syscalls", "block_requests", "waits"),
         confidence=0.9,
     )
+
+
+def _remedies(facts: Facts, mount: str) -> tuple[Remedy, ...]:
+    """The mode of the journal is not changed by a remount (ext4(5))."""
+    device, at = named.source(facts, mount), quoted(mount)
+    if device is None or mount == "/":
+        return (_ONCE,)
+    once = f"Write data once: `umount {at} && mount -o data=ordered {device} {at}`"
+    return (replace(_ONCE, do=once),)
 
 
 def _chain(facts: Facts, filesystem: Filesystem, asked: float, moved: float) -> tuple[Link, ...]:

@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from iowhy.sentences import Sentence, worded
-from iowhy.whys import classes, evidence, links, next_command, saving
+from iowhy.whys import classes, evidence, links, named, next_command, saving
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link, percent, size
 from iowhy.whys.facts import Facts
@@ -33,8 +33,8 @@ def find(facts: Facts) -> Candidate | None:
     if beside is not None and beside < BESIDE:
         return None
     dirtier = requests.dirtied_by if _waits_for_writeback(facts) else None
-    named = requests.others_name
-    who = f", most by {named}" if named else ""
+    loudest = requests.others_name
+    who = f", most by {loudest}" if loudest else ""
     if dirtier is not None:
         who = f", most for writing what {dirtier.who()} dirtied"
     return Candidate(
@@ -67,57 +67,61 @@ def find(facts: Facts) -> Candidate | None:
                 "device-contended.others-bytes",
             ),
         ),
-        summary=_says(requests.device, dirtier, named),
+        summary=_says(facts, dirtier, loudest),
         saving=saving.all_of_it("if nothing else uses the device"),
         remedies=(
-            _later(dirtier, named),
-            _LESS_DIRTY if dirtier is not None else _weight(facts, requests.device),
-            _ANOTHER,
+            _later(facts, dirtier, loudest),
+            _LESS_DIRTY if dirtier is not None else _weight(facts),
+            _another(facts),
         ),
         needs=("block_requests",),
     )
 
 
-def _says(device: str | None, dirtier: Culprit | None, named: str | None) -> Sentence:
-    """What it did in that time."""
+def _says(facts: Facts, dirtier: Culprit | None, loudest: str | None) -> Sentence:
+    """Who keeps the device busy; `loudest` is a file if no process is known."""
+    who = loudest if dirtier is None else dirtier.who()
+    by = (
+        "busy writing what {who} dirtied"
+        if dirtier is not None
+        else "which other processes keep busy"
+        if who is None
+        else "which others keep busy, mostly " + ("for {who}" if who.startswith("/") else "{who}")
+    )
     return worded(
         "device-contended.by-whom",
-        "waiting for {device}, {by_whom}",
-        device=device,
-        by_whom=_by_whom(dirtier, named),
+        "waiting for {device}, " + by,
+        device=facts.requests.device,
+        who=None if who is None else named.other(facts, who),
     )
 
 
-def _by_whom(dirtier: Culprit | None, named: str | None) -> Sentence:
-    """Who keeps the device busy, as the end of a sentence. `named` is a file if no process is known."""
-    if dirtier is not None:
-        return worded("kept-busy.dirtier", "busy writing what {who} dirtied", who=dirtier.who())
-    if named is None:
-        return worded("kept-busy.others", "which other processes keep busy")
-    return worded(
-        "kept-busy.named",
-        "which others keep busy, mostly " + ("for {named}" if named.startswith("/") else "{named}"),
-        named=named,
-    )
-
-
-def _later(dirtier: Culprit | None, named: str | None) -> Remedy:
+def _later(facts: Facts, dirtier: Culprit | None, loudest: str | None) -> Remedy:
     """The same with the name of the process that uses most of the device, if one is known."""
-    who = named if dirtier is None else dirtier.who()
+    who = loudest if dirtier is None else dirtier.who()
     if who is None or who.startswith("/"):
         return _LATER
-    return replace(_LATER, do=f"Run {who} at another time")
+    return replace(_LATER, do=f"Run {named.other(facts, who)} at another time")
 
 
-def _weight(facts: Facts, device: str | None) -> Remedy:
-    """Only some schedulers know priorities (bfq does, mq-deadline since Linux 5.14)."""
-    found = scheduler(facts.relations, facts.requests.dev)
-    if found is None or found in WEIGHS:
+def _weight(facts: Facts) -> Remedy:
+    """Only some schedulers know priorities (bfq does, mq-deadline since Linux 5.14); of another one the device gets one that does."""
+    found, device = scheduler(facts.relations, facts.requests.dev), facts.requests.device
+    if found is not None and found not in WEIGHS and device is not None:
+        return Remedy(
+            f"Let {device} share its time fairly: `echo bfq > /sys/block/{device}/queue/scheduler`",
+            risk="a quick device moves less in all",
+        )
+    typed, pids = named.again(facts), named.attached(facts)
+    if not typed and not pids:
         return _WEIGHT
-    return Remedy(
-        f"Limit the others (io.max of their control group): {device}'s scheduler ({found}) knows no priorities",
-        risk=_SLOWER,
-    )
+    what = typed or f"-p {pids}"
+    return replace(_WEIGHT, do=f"Give it a higher I/O priority: `ionice -c 2 -n 0 {what}`")
+
+
+def _another(facts: Facts) -> Remedy:
+    """Its own data can be moved by who asks."""
+    return replace(_ANOTHER, do=f"Move {named.data(facts)} to another device")
 
 
 def _has_requests(facts: Facts) -> bool:
@@ -165,14 +169,12 @@ def _by_counters(facts: Facts) -> Candidate | None:
 WEIGHS = frozenset({"bfq", "mq-deadline"})
 _SLOWER = "the others get slower"
 _LATER = Remedy("Run the other work at another time", risk="it finishes later")
-_WEIGHT = Remedy("Give this one a higher I/O weight (`ionice -c2 -n0`, io.weight)", risk=_SLOWER)
+_WEIGHT = Remedy("Start it with a higher I/O priority: `ionice -c 2 -n 0`", risk=_SLOWER)
 _LESS_DIRTY = Remedy(
-    "Limit what the others leave dirty (io.max or memory.high of their control group, or `sysctl vm.dirty_bytes`)",
-    risk="their writes wait earlier",
+    "Let less wait to be written: `sysctl vm.dirty_bytes=67108864`",
+    risk="all programs that write much get slower",
 )
-_ANOTHER = Remedy(
-    "Move their data to another device", risk="it takes another device, and downtime to move"
-)
+_ANOTHER = Remedy("Move its data to another device", risk="downtime while data moves")
 
 CAUSE = Cause(
     name="device-contended",

@@ -1,9 +1,11 @@
 """The device never rests: its queue is full, or it moves all it can."""
+# long: a device is seen busy in four ways, each with its own evidence
 
 from msgspec.structs import replace
 
+from iowhy.invocation import quoted
 from iowhy.sentences import Sentence, worded
-from iowhy.whys import classes, evidence, health, links, next_command, saving, thresholds
+from iowhy.whys import classes, evidence, health, links, named, next_command, saving, thresholds
 from iowhy.whys.budget import NO_DIRECTION
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link, percent, size
@@ -24,14 +26,8 @@ IN_ORDER = 0.1
 BACK = 0.5
 
 
-COMPRESS = Remedy("Compress the data (`zstd`), so that fewer bytes move", risk="it takes CPU time")
-_KEEP = Remedy(
-    "Keep more of the data in memory (a larger cache)", risk="it takes that memory from others"
-)
-_LARGER = Remedy(
-    "Ask for the data in order, 1 MiB at a time",
-    risk="a change of the program; larger buffers take memory",
-)
+_CPU = "compressing takes CPU time"
+COMPRESS = Remedy("Compress its data with zstd, so that fewer bytes move", risk=_CPU)
 _THROUGH = Remedy(
     "Write through the page cache (without O_DIRECT) what is read back soon",
     risk="it takes that much memory from others",
@@ -40,8 +36,14 @@ _SPLIT = Remedy(
     "Stripe the data over two devices (RAID 0)",
     risk="downtime while data moves; all of it is lost if one device fails",
 )
-_FASTER = Remedy("Use a faster device", risk="it costs money, and downtime while data moves")
-_WELL_USED = (COMPRESS, _KEEP, _SPLIT, _FASTER)
+_FASTER = Remedy(
+    "Move its data to a faster device", risk="downtime for the move; the device costs money"
+)
+_LARGER = Remedy(
+    "Ask for its data in order, 1 MiB at a time",
+    risk="results come in another order",
+    for_authors=True,
+)
 
 #: How much can be left out is not known here.
 _HALF = Saving(0.5, "with half the bytes")
@@ -99,13 +101,17 @@ def _found(facts: Facts) -> Candidate | None:
         else saving.all_but_moving(
             facts, classes.STORAGE, requests.bytes, "with large requests in order, or from memory"
         ),
-        remedies=_WELL_USED if well_used else (),
+        remedies=_well_used(facts) if well_used else _in_order(facts),
         remedy=_THROUGH
         if facts.cache.written_past_share >= BACK
         else None
         if well_used or not _in_turns(facts)
         else _TAKE_TURNS,
-        by_remedy={**_BY_DEVICES, _THROUGH: _not_read_back(facts)},
+        by_remedy={
+            **_BY_DEVICES,
+            _faster(facts): _BY_DEVICES[_FASTER],
+            _THROUGH: _not_read_back(facts),
+        },
         needs=("block_requests", "waits"),
     )
 
@@ -126,6 +132,46 @@ def _says(
     return worded(
         "device-saturated.no-rest", words, device=_name(facts), run=run, each=median, depth=depth
     )
+
+
+def compress(facts: Facts) -> Remedy:
+    """Its file, as it is compressed; what it writes before it is written."""
+    path = named.file(facts)
+    if path is None or not path.startswith("/"):
+        return COMPRESS
+    if facts.requests.direction != "read":
+        return Remedy(
+            f"Write {path} compressed with zstd",
+            risk="programs that read it as it is now fail",
+            for_authors=True,
+        )
+    return Remedy(
+        f"Compress the file, and read it with `zstdcat`: `zstd {quoted(path)}`",
+        risk="reading takes more CPU time",
+    )
+
+
+def _well_used(facts: Facts) -> tuple[Remedy, ...]:
+    return (compress(facts), _faster(facts), _SPLIT)
+
+
+def _faster(facts: Facts) -> Remedy:
+    return replace(_FASTER, do=f"Move {named.data(facts)} to a faster device")
+
+
+def _in_order(facts: Facts) -> tuple[Remedy, ...]:
+    """In large pieces; by who cannot change the program, from memory."""
+    path, room = named.file(facts), facts.machine.cache_room_bytes
+    large = Remedy(
+        f"Ask for {named.data(facts)} in order, 1 MiB at a time",
+        risk=_LARGER.risk,
+        for_authors=True,
+    )
+    fits = room is not None and facts.requests.bytes <= room / 2
+    reads = facts.requests.direction == "read" and not evidence.direct_io(facts)
+    if path is None or not fits or not reads:
+        return (large, _faster(facts), _SPLIT)
+    return (large, evidence.read_first(facts), _faster(facts), _SPLIT)
 
 
 def _not_read_back(facts: Facts) -> Saving:
@@ -286,7 +332,7 @@ def _large_in_order(facts: Facts) -> Candidate | None:
                 ),
                 saving=_HALF,
                 by_remedy=_BY_DEVICES,
-                remedies=_WELL_USED,
+                remedies=_well_used(facts),
                 confidence=0.6,
                 lowered_by=("the text does not show how busy the device is (`iostat -x 1` does)",),
             )
@@ -391,7 +437,7 @@ CAUSE = Cause(
         "so the depth counts too",
         "a throttle below the queue, which looks like a slow device",
     ),
-    remedies=(_LARGER, _KEEP, _SPLIT, _FASTER),
+    remedies=(_LARGER, COMPRESS, _FASTER, _SPLIT),
     experiment="io-contention",
     find=find,
     settled_by=next_command.DEVICE,

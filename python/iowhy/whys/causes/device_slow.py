@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from iowhy.sentences import Sentence, worded
-from iowhy.whys import classes, evidence, health, links, next_command, saving, thresholds
+from iowhy.whys import classes, evidence, health, links, named, next_command, saving, thresholds
 from iowhy.whys.budget import NO_DIRECTION
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, duration, link, percent, plural
@@ -104,7 +104,7 @@ def _found(facts: Facts) -> Candidate | None:
             if slow and not failing
             else f"if {requests.device} answers like other devices",
         ),
-        remedies=_remedies(requests.device),
+        remedies=_remedies(facts, requests.device),
         needs=("block_requests",),
     )
 
@@ -204,7 +204,7 @@ def _stuck(facts: Facts) -> Candidate | None:
         if facts.budget.known
         else worded("device-slow.completes-none", "completing no request (the device is stuck)"),
         saving=saving.all_of_it(f"if {name} answers at all"),
-        remedies=_remedies(name),
+        remedies=_remedies(facts, name),
         confidence=0.8,
         lowered_by=(_ONLY_MEANS,),
         fixed_share=None if facts.budget.known else busy,
@@ -238,7 +238,7 @@ def _silent(facts: Facts) -> Candidate | None:
             "device-slow.no-answer", "waiting for {where}, which does not answer", where=where
         ),
         saving=saving.all_of_it(f"if {found.name} answers at all"),
-        remedies=_remedies(found.name),
+        remedies=_remedies(facts, found.name),
         confidence=0.85,
         never_ends=True,
         needs=("disk_samples",),
@@ -277,7 +277,7 @@ def _counters(facts: Facts) -> Candidate | None:
             busy=busy,
         ),
         saving=Saving(beyond.saved, f"if {device.name} answers in {duration(allowed)}"),
-        remedies=_remedies(device.name),
+        remedies=_remedies(facts, device.name),
         confidence=0.7 if known and not bursts else 0.5,
         lowered_by=(_IN_BURSTS if bursts else _ONLY_MEANS, *(() if known else (_NOBODY_WAITS,))),
         fixed_share=None if known else busy,
@@ -290,31 +290,32 @@ _NOBODY_WAITS = "the text does not show whether anything waits for the device"
 
 
 _ONLY_MEANS = "only the counters' averages are known, not single requests"
-_MOVE = Remedy("Move the data to another device", risk="downtime while it is copied")
+_MOVE = Remedy("Move its data to another device", risk="downtime while it is copied")
 _CHECK = Remedy(
-    "Check the device: the kernel's log, SMART, cables, its array's statistics", looks=True
+    "Look for the device's errors in the kernel's log: `dmesg -T --level err,warn`", looks=True
 )
 
 
-def _remedies(name: str | None) -> tuple[Remedy, ...]:
+def _remedies(facts: Facts, name: str | None) -> tuple[Remedy, ...]:
     """How to look at this device, then what to do if it stays slow."""
-    return (_CHECK if name is None else _check(name), _MOVE)
+    move = replace(_MOVE, do=f"Move {named.data(facts)} to another device")
+    return (_CHECK if name is None else _check(name), move)
 
 
 def _check(name: str) -> Remedy:
     """A disk reports on itself, a virtual one can only be seen from its host."""
     if _HAS_SMART.fullmatch(name):
         return Remedy(
-            f"Check {name} as root: `dmesg -T | grep {name}`, `smartctl -a /dev/{name}`, then cables and controller",
+            f"Ask {name} for its own errors: `smartctl -a /dev/{name}`",
             looks=True,
         )
     if evidence.SAYS_SO_ALWAYS.fullmatch(name):
         return Remedy(
-            f"Check `dmesg -T | grep {name}`, and have the storage behind {name} checked on its host",
+            f"Look for errors of {name}: `dmesg -T | grep {name}`",
             looks=True,
         )
     return Remedy(
-        f"Look for errors of {name} (`dmesg -T | grep {name}`), and at what is behind it",
+        f"Look for errors of {name}: `dmesg -T | grep {name}`",
         looks=True,
     )
 

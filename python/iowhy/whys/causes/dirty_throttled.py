@@ -3,6 +3,7 @@
 from iowhy.sentences import Sentence, worded
 from iowhy.whys import classes, links, next_command, saving
 from iowhy.whys.cause import Cause, Threshold
+from iowhy.whys.causes.device_saturated import COMPRESS, compress
 from iowhy.whys.chain import chain_of, count, duration, link, percent, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Claim
@@ -37,7 +38,7 @@ def find(facts: Facts) -> Candidate | None:
     )
     if share < SHARE:
         return None
-    fits = _fits(facts)
+    fits, less = _fits(facts), compress(facts)
     limit = None
     if writeback.limit_pages is not None and writeback.dirty_pages is not None:
         limit = link(
@@ -75,7 +76,7 @@ def find(facts: Facts) -> Candidate | None:
         saving=saving.all_of_it("if all written data may stay in memory until the end")
         if fits
         else saving.half("bytes, or a device twice as fast"),
-        remedies=(_raise(facts), _WRITE_LESS, _EARLIER) if fits else (),
+        remedies=(_raise(facts), less, _EARLIER) if fits else (less, _EARLIER),
         needs=("dirty_throttle", "waits"),
     )
 
@@ -84,7 +85,7 @@ def _says(facts: Facts) -> Sentence:
     """What it did in that time."""
     return worded(
         "dirty-throttled.limit",
-        "waiting at the dirty limit: pages get dirty faster than {device} takes them",
+        "paused by the kernel, as it writes faster than {device} takes the data (dirty limit)",
         device=_device(facts),
     )
 
@@ -109,24 +110,20 @@ def _raise(facts: Facts) -> Remedy:
     """
     written = facts.calls.writes.done_bytes
     if written is None or facts.machine.is_limited:
-        do = (
-            "Raise `vm.dirty_bytes` and `vm.dirty_background_bytes`: all it writes fits into memory"
-        )
-        return Remedy(do, risk=_RISK)
+        return _RAISE
     background, limit = (-(-written * part // _MIB) * _MIB for part in (0.5, 2))
     values = f"vm.dirty_background_bytes={background:.0f} vm.dirty_bytes={limit:.0f}"
-    return Remedy(f"Raise the dirty limits, as root: `sysctl {values}`", risk=_RISK)
+    return Remedy(f"Let more wait to be written: `sysctl {values}`", risk=_RISK)
 
 
 _MIB = 1 << 20
 _RISK = "a crash loses more data, and the next sync of any program takes longer"
 _RAISE = Remedy(
-    "Raise `vm.dirty_bytes` and `vm.dirty_background_bytes`, if writes come in bursts that memory can hold",
+    "Let more wait to be written: `sysctl vm.dirty_background_ratio=40 vm.dirty_ratio=80`",
     risk=_RISK,
 )
-_WRITE_LESS = Remedy("Compress what is written (`zstd`)", risk="it takes CPU time")
 _EARLIER = Remedy(
-    "Start writeback earlier (lower `vm.dirty_background_bytes`, or `sync_file_range`): pauses get shorter",
+    "Start writeback earlier, for shorter pauses: `sysctl vm.dirty_background_bytes=67108864`",
     risk="data that changes again soon is written twice",
 )
 
@@ -144,7 +141,7 @@ CAUSE = Cause(
     fooled_by=(
         "a control group's limit (memory.high, its share of the dirty limit), far below the machine's",
     ),
-    remedies=(_WRITE_LESS, _RAISE, _EARLIER),
+    remedies=(_RAISE, COMPRESS, _EARLIER),
     experiment="fast-device",
     find=find,
     unseen_without=("waits",),

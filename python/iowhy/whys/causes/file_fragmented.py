@@ -1,5 +1,7 @@
 """The file is in pieces: reading or writing it in order becomes small scattered requests."""
 
+from pathlib import PurePath
+
 from iowhy import units
 from iowhy.invocation import quoted
 from iowhy.sentences import worded
@@ -62,72 +64,57 @@ def find(facts: Facts) -> Candidate | None:
             request=owner.median_bytes,
         ),
         saving=saving.all_of_it("if the file is in one piece"),
-        remedies=_remedies(filesystem, file.path),
+        remedies=_remedies(filesystem, file),
         provable=not copied,
         needs=("block_requests", "extents"),
     )
 
 
-_BUSY = "heavy I/O and as much free space while it runs"
-_COPY = "Copy it, with its programs stopped: a copy is written in order"
-#: Copy-on-write puts what is written again to another place: blocks allocated ahead are not kept.
-_COPY_ON_WRITE = (
-    Remedy(
-        "Turn off copy-on-write for it while it is empty (`chattr +C` on it or its directory, or mount `nodatacow`)",
-        risk="no checksums and no compression for this data",
-    ),
-    Remedy(
-        "Defragment it (`btrfs filesystem defragment`, or copy it)",
-        risk=f"{_BUSY}; blocks shared with snapshots are duplicated",
-    ),
-    Remedy(
-        "Write more at a time: what is written together is placed together",
-        risk="a larger buffer takes memory, and a crash loses more of it",
-    ),
-)
+_BUSY = "heavy I/O while it runs"
+_COPY = Remedy("Write it again in one piece: copy it, and rename the copy", risk=_BUSY)
 _ALLOCATE = Remedy(
-    "Allocate the file before writing it (`fallocate`)",
+    "Allocate the file in one piece before it is written (`fallocate`)",
     risk="its space is taken at once",
+    for_authors=True,
 )
-_LARGER_UNITS = Remedy(
-    "Use larger blocks (ext4 bigalloc) or an extent size hint (`xfs_io -c 'extsize 1m'`)",
-    risk="small files take more space",
-)
-_DEFRAGMENT = Remedy(
-    "Defragment it (`xfs_fsr`, `e4defrag`, `btrfs filesystem defragment`, or copy it)", risk=_BUSY
-)
-#: By the kind of filesystem: how it is made to allocate in larger units, and what defragments a file.
-_OF_KIND = {
-    "ext4": (
-        Remedy(
-            "Use larger blocks (`mkfs.ext4 -O bigalloc`, on a new filesystem)",
-            risk="all data has to be copied; small files take more space",
-        ),
-        "e4defrag",
-    ),
-    "xfs": (
-        Remedy(
-            "Give its directory an extent size hint while it is empty (`xfs_io -c 'extsize 1m'`)",
-            risk="small files take more space",
-        ),
-        "xfs_fsr",
-    ),
-    "btrfs": (None, "btrfs filesystem defragment"),
-}  # fmt: skip
+#: What defragments a file, by the kind of filesystem.
+_TOOLS = {"ext4": "e4defrag", "xfs": "xfs_fsr", "btrfs": "btrfs filesystem defragment"}
 
 
-def _remedies(one: Filesystem | None, path: str | None) -> tuple[Remedy, ...]:
-    """Those that its kind of filesystem has; all if that is not known."""
-    if one is None:
+def _remedies(one: Filesystem | None, file: File) -> tuple[Remedy, ...]:
+    """What puts it into one piece on its kind of filesystem, then what keeps it so."""
+    path = file.path
+    if path is None:
         return ()
-    if one.copies_on_write:
-        return _COPY_ON_WRITE
-    units_of, tool = _OF_KIND.get(one.kind, (None, None))
-    larger = () if units_of is None else (units_of,)
-    if tool is None:
-        return (_ALLOCATE, *larger, Remedy(_COPY, risk="downtime, and as much free space"))
-    named = f"`{tool}`" if path is None else f"as root: `{tool} {quoted(path)}`"
-    return (_ALLOCATE, *larger, Remedy(f"Defragment it ({named}), or copy it", risk=_BUSY))
+    tool = None if one is None else _TOOLS.get(one.kind)
+    typed = (
+        f"{tool} {quoted(path)}"
+        if tool
+        else f"cp -p {quoted(path)} {quoted(path + '.new')} && mv {quoted(path + '.new')} {quoted(path)}"
+    )
+    lost = "" if tool else "; what is written during the copy is lost"
+    if one is not None and one.copies_on_write:
+        # What is written again goes to another place: blocks allocated ahead are not kept.
+        return (
+            Remedy(
+                f"Defragment it: `{typed}`", risk=f"{_BUSY}; snapshots no longer share its space"
+            ),
+            Remedy(
+                f"Turn off copy-on-write for new files next to it: `chattr +C {quoted(str(PurePath(path).parent))}`",
+                risk="no checksums and no compression for their data",
+            ),
+        )
+    length = f"fallocate -l {file.bytes} {quoted(path)}"
+    return (
+        Remedy(
+            f"{'Defragment it' if tool else 'Write it again'}: `{typed}`", risk=f"{_BUSY}{lost}"
+        ),
+        Remedy(
+            f"Allocate it in one piece before it is written: `{length}`",
+            risk=_ALLOCATE.risk,
+            for_authors=True,
+        ),
+    )
 
 
 def _asked(facts: Facts) -> Link | None:
@@ -341,11 +328,7 @@ CAUSE = Cause(
         "a device without seek time (flash): small requests still cost time, jumps hardly any",
         "an array or thin volume that maps blocks once more",
     ),
-    remedies=(
-        _ALLOCATE,
-        _LARGER_UNITS,
-        _DEFRAGMENT,
-    ),
+    remedies=(_COPY, _ALLOCATE),
     experiment="preallocate",
     find=find,
     unseen_without=("block_requests", "extents"),

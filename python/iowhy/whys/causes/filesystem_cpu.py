@@ -69,7 +69,7 @@ def find(facts: Facts) -> Candidate | None:
             does=does,
             **({} if layer is None else {"name": layer.name, "kind": layer.kind, "how": layer.how}),
         ),
-        saving=saving.all_of_it("if that took no time, and the device moves no more"),
+        saving=saving.all_of_it(f"if {does} took no time"),
         remedies=_remedies(does, layer),
         confidence=0.9 if own >= waiting else 0.75,
         lowered_by=()
@@ -151,26 +151,24 @@ def _chain(facts: Facts, does: str, own: float, workers: _Workers | None) -> tup
 _BTRFS = "https://btrfs.readthedocs.io/en/latest/Compression.html"
 _LARGER = "files take more space, and the device moves more bytes"
 _UNPACK = Remedy(
-    "Copy what is read often to a filesystem that is not compressed", risk="it takes more space"
+    "Copy what it reads to a filesystem that is not compressed", risk="the copy takes more space"
 )
-_LOOK = Remedy(
-    "See which functions take the time: `perf top`, or `iowhy html` and its flame graph", looks=True
-)
+_LOOK = Remedy("See which functions take the time: `perf top`", looks=True)
 _BY_KIND = {
     "squashfs": (
         Remedy(
-            "Build the image with an algorithm that is quicker to read (`mksquashfs … -comp lz4`, or zstd)",
+            "Build the image with an algorithm that is quicker to read (`mksquashfs … -comp lz4`)",
             risk="the image is larger",
         ),
         _UNPACK,
         Remedy(
-            "Let several readers decompress at once: mount it with `-o threads=multi` (Linux 6.2 and later)",
-            risk="more memory for its buffers",
+            "Let several readers decompress at once: mount it with `-o threads=multi`",
+            risk="its buffers take more memory",
         ),
     ),
     "erofs": (
         Remedy(
-            "Build the image with an algorithm that is quicker to read (`mkfs.erofs -zlz4`), or uncompressed",
+            "Build the image with an algorithm that is quicker to read (`mkfs.erofs -zlz4`)",
             risk="the image is larger",
         ),
         _UNPACK,
@@ -179,12 +177,10 @@ _BY_KIND = {
 }
 _BY_WORK = {
     "decompressing": (_UNPACK,),
-    "compressing": (
-        Remedy("Turn compression off for these files, or choose a lower level", risk=_LARGER),
-    ),
+    "compressing": (Remedy("Turn compression off for these files", risk=_LARGER),),
     "encrypting": (
         Remedy(
-            "See whether the CPU has instructions for it, and which algorithm is quickest here: `cryptsetup benchmark`",
+            "See which algorithm is quickest on this CPU: `cryptsetup benchmark`",
             looks=True,
         ),
         Remedy(
@@ -194,15 +190,11 @@ _BY_WORK = {
     ),
     "checking checksums": (
         Remedy(
-            "Choose a quicker checksum when the filesystem is made (`mkfs.btrfs --csum xxhash`)",
-            risk="the data must be copied to the new filesystem",
+            "Move the data to a filesystem with a quicker checksum (`mkfs.btrfs --csum xxhash`)",
+            risk="downtime while data moves",
         ),
     ),
-    "computing parity": (
-        Remedy(
-            "Write whole stripes, or mirror instead of parity (RAID 10)", risk="RAID 10 holds less"
-        ),
-    ),
+    "computing parity": (Remedy("Mirror instead of parity (RAID 10)", risk="RAID 10 holds less"),),
 }
 
 
@@ -216,13 +208,13 @@ def _remedies(does: str, layer: work.Layer | None) -> tuple[Remedy, ...]:
         options = "--perf-no_read_workqueue --perf-no_write_workqueue"
         queues = Remedy(
             f"Encrypt without a queue in between: `cryptsetup refresh {options} {quoted(layer.name)}`",
-            risk="needs root; it helps on flash, not on a disk that turns",
+            risk="a disk that turns gets slower",
         )
         return (queues, *_BY_WORK["encrypting"])
     if layer.kind == "md":
         more = Remedy(
             f"Let more threads compute: `echo 4 > /sys/block/{layer.name}/md/group_thread_cnt`",
-            risk="needs root, and CPUs that others may lack",
+            risk="other programs get less CPU time",
         )
         return (more, *_BY_WORK["computing parity"])
     return _BY_KIND[layer.kind]
@@ -231,15 +223,15 @@ def _remedies(does: str, layer: work.Layer | None) -> tuple[Remedy, ...]:
 def _of_btrfs(does: str, layer: work.Layer) -> tuple[Remedy, ...]:
     """A lower level, then none."""
     where = quoted(layer.name)
+    option = f"compress{'-force' if layer.forced else ''}"
     none = Remedy(
-        f"Do not compress what is written from now on: `mount -o remount,compress=no {where}`",
+        f"Do not compress what is written from now on: `mount -o remount,{option}=no {where}`",
         risk=_LARGER,
         link=_BTRFS,
     )
     if does == "decompressing":
         anew = Remedy(
-            "Write these files again without compression, after "
-            f"`mount -o remount,compress=no {where}`",
+            f"Write these files again without compression: `btrfs property set {where} compression none && btrfs filesystem defragment -r {where}`",
             risk=_LARGER,
             link=_BTRFS,
         )
@@ -248,8 +240,7 @@ def _of_btrfs(does: str, layer: work.Layer) -> tuple[Remedy, ...]:
         return (none,)
     return (
         Remedy(
-            f"Compress faster: `mount -o remount,compress=zstd:1 {where}` "
-            "(compress-force, if it was mounted with that)",
+            f"Compress faster: `mount -o remount,{option}=zstd:1 {where}`",
             risk=_LARGER,
             link=_BTRFS,
         ),

@@ -27,11 +27,13 @@ def find(facts: Facts) -> Candidate | None:
         chain=_chain(found, share, who),
         summary=worded(
             "filesystem-frozen.frozen",
-            "waiting for {where}, which is frozen: it takes no writes until it is thawed",
+            "waiting to write to {where}, which {who} has frozen",
             where=_where(found),
+            who=who[0] if who else "somebody",
         ),
+        who=found.comm or "",
         saving=saving.all_of_it("if it is not frozen"),
-        remedies=(_find(who), _thaw(found)),
+        remedies=(_find(who), _thaw(found.mount)),
         needs=("waits", "stacks"),
         confidence=0.9,
     )
@@ -80,22 +82,18 @@ def _chain(found: Frozen, share: float, who: list[str]) -> tuple[Link, ...]:
 def _find(who: list[str]) -> Remedy:
     if who:
         return Remedy(
-            f"Have {who[0]} freeze it for less time, or when nothing writes",
-            risk="a snapshot that is taken without a freeze may need a repair",
+            f"Run {who[0]} when nothing writes",
+            risk="the snapshot that it freezes for is taken later",
         )
     return Remedy(
-        "Find who froze it before the recording began: a backup, a snapshot of LVM or of the virtual machine "
-        "(`journalctl -b | grep -iE 'freeze|snapshot'` on it and its host)",
+        "Find the backup or snapshot that froze it: `journalctl -b | grep -iE 'freeze|snapshot'`",
         looks=True,
     )
 
 
-def _thaw(found: Frozen) -> Remedy:
-    at = "MOUNT" if found.mount is None else quoted(found.mount)
-    return Remedy(
-        f"Thaw it, as root: `fsfreeze --unfreeze {at}`",
-        risk="the snapshot that it was frozen for may need a repair",
-    )
+def _thaw(mount: str | None) -> Remedy:
+    typed = "" if mount is None else f": `fsfreeze --unfreeze {quoted(mount)}`"
+    return Remedy(f"Thaw it{typed}", risk="the snapshot that it was frozen for may need a repair")
 
 
 CAUSE = Cause(
@@ -120,8 +118,8 @@ CAUSE = Cause(
         "who froze it before the recording began, without any I/O since, is not seen",
     ),
     remedies=(
-        Remedy("Freeze it for less time, or when nothing writes"),
-        Remedy("Thaw it, as root: `fsfreeze --unfreeze MOUNT`"),
+        Remedy("Freeze it when nothing writes", risk="the snapshot is taken later"),
+        _thaw(None),
     ),
     find=find,
     unseen_without=("waits",),

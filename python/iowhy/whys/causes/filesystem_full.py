@@ -115,39 +115,39 @@ def _remedies(one: Filesystem | None) -> tuple[Remedy, ...]:
     )
 
 
-_ENLARGE = Remedy("Enlarge it", risk="the space is missing elsewhere")
+_ENLARGE = Remedy("Enlarge the filesystem", risk="the space is missing elsewhere")
 
 
 def _free(mount: str | None = None) -> Remedy:
     """Which of blocks, inodes and quota is short, df and quota show."""
-    at = "" if mount is None else f" {quoted(mount)}"
+    if mount is None:
+        return Remedy("Delete what is not needed there", risk=_GONE)
     return Remedy(
-        f"Free space on it (`df -h{at}`, or `df -i` for inodes, shows what is short)",
+        f"Delete what is not needed there; the largest: `du -xah {quoted(mount)} | sort -h | tail`",
         risk=_GONE,
     )
 
 
 def _free_btrfs(mount: str) -> Remedy:
     return Remedy(
-        "Free space on it, snapshots too "
-        f"(`btrfs filesystem usage {quoted(mount)}` shows what is short)",
+        f"Delete snapshots that are not needed; these are there: `btrfs subvolume list -s {quoted(mount)}`",
         risk=_GONE,
     )
 
 
 def _balance(mount: str) -> Remedy:
     return Remedy(
-        f"Give back half-empty chunks (as root: `btrfs balance start -dusage=50 {quoted(mount)}`)",
+        f"Give back half-empty chunks: `btrfs balance start -dusage=50 {quoted(mount)}`",
         risk="heavy I/O while it runs",
     )
 
 
 _GONE = "what is deleted is gone"
 _ELSEWHERE = Remedy(
-    "Write temporary files to another filesystem", risk="the other one fills up instead"
+    "Write its temporary files to another filesystem", risk="the other one fills up instead"
 )
 _KEPT = Remedy(
-    "Lower the share kept for root (`tune2fs -m 1`), if only that is left",
+    "Lower the share that is kept for root to 1 % (`tune2fs -m 1`)",
     risk="root's own services may run out of space",
 )
 # Filesystems that tune2fs(8) is for.

@@ -1,7 +1,9 @@
 """Most of a sync is the device flushing its write cache."""
 
+from msgspec.structs import replace
+
 from iowhy.sentences import worded
-from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
+from iowhy.whys import classes, evidence, links, named, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link, percent, plural, size
 from iowhy.whys.facts import Facts
@@ -22,12 +24,12 @@ A_LOG = 10
 
 _OVERWRITE = Remedy(
     "Fill the log with zeros once, then overwrite it and `fdatasync`: no journal commit per sync",
-    risk="the program must find where its log ends",
+    risk="after a crash it may take old bytes for the end of its log",
     for_layouts=True,
 )
 _ELSEWHERE = Remedy(
-    "Put the log on a device with a power-safe cache",
-    risk="it costs a device, and downtime while data moves",
+    "Move its files to an SSD with a power-safe cache",
+    risk="downtime for the move; the SSD costs money",
 )
 _UNSAFE = "if the cache is not power-safe, a power cut loses synced data"
 
@@ -37,7 +39,7 @@ def _no_flushes(device: str) -> Remedy:
     ABI/stable/sysfs-block). Not all have a mount option for it (XFS has none since Linux 4.19).
     """
     return Remedy(
-        "If its cache is power-safe, stop flushing it, as root: "
+        f"Stop flushing {device}'s cache if that is power-safe: "
         f"`echo 'write through' > /sys/block/{device}/queue/write_cache`",
         risk=_UNSAFE,
     )
@@ -59,6 +61,9 @@ def find(facts: Facts) -> Candidate | None:
         return None
     few = requests.flushes < FLUSHES_MIN
     spared = _without_commits(facts)
+    elsewhere = replace(
+        _ELSEWHERE, do=f"Move {named.data(facts)} to an SSD with a power-safe cache"
+    )
     return Candidate(
         claims=(Claim(frozenset({classes.SYNC})),),
         chain=_chain(facts, flush, each),
@@ -76,14 +81,14 @@ def find(facts: Facts) -> Candidate | None:
         ),
         remedy=evidence.without_durable_writes(facts),
         remedies=(
-            evidence.SYNC_ONCE,
+            evidence.sync_once(facts),
             *((_OVERWRITE,) if spared else ()),
-            _ELSEWHERE,
+            elsewhere,
             _no_flushes(requests.flushed[0].device),
         ),
         by_remedy={
             **({_OVERWRITE: spared} if spared else {}),
-            _ELSEWHERE: saving.all_of_it("if a flush takes no time there"),
+            elsewhere: saving.all_of_it("if a flush takes no time there"),
         },
         # No lever makes writes that sync themselves not durable, nor operations.
         provable=not (facts.calls.by_write or facts.calls.syncs_by_ring),

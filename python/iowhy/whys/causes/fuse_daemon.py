@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from iowhy.invocation import as_root, quoted
 from iowhy.sentences import worded
 from iowhy.tables import calls
-from iowhy.whys import classes, next_command, saving, thresholds
+from iowhy.whys import classes, named, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link, percent
 from iowhy.whys.facts import Facts
@@ -52,7 +54,7 @@ def find(facts: Facts) -> Candidate | None:
             _STILL_COMPUTES, saving.half("work: the kernel decompresses as well")
         ),
         remedy=_end(process, most.mount) if silent is not None else in_kernel or next_step,
-        remedies=(*((next_step,) if in_kernel else ()), *_remedies(found))
+        remedies=(*((next_step,) if in_kernel else ()), *_remedies(facts, found))
         if silent is None
         else (),
         confidence=0.85,
@@ -127,18 +129,17 @@ def _spent(
     return tuple(links)
 
 
-def _remedies(found: Sequence[Served]) -> tuple[Remedy, ...]:
+def _remedies(facts: Facts, found: Sequence[Served]) -> tuple[Remedy, ...]:
     """Names and attributes are kept, data is asked for in larger pieces: first what most of the time is about."""
     names = sum(one.total_ns for one in found if one.call in _OF_NAMES)
-    return _REMEDIES if 2 * names < sum(one.total_ns for one in found) else (_KEEP, _MOVE, _MORE)
+    copy = replace(_MOVE, do=f"Copy {named.data(facts)} to a local disk, and use the copy")
+    of_names = 2 * names >= sum(one.total_ns for one in found)
+    return (_KEEP, copy, _MORE) if of_names else (copy, _MORE, _KEEP)
 
 
 def _end(process: str, mount: str | None) -> Remedy:
-    unmount = "unmount it" if mount is None else f"unmount it: `umount -l {quoted(mount)}`"
-    return Remedy(
-        f"Restart {process}, or {unmount}",
-        risk="calls that wait fail, and what was written but not sent is lost",
-    )
+    unmount = f"Restart {process}" if mount is None else f"Unmount it: `umount -l {quoted(mount)}`"
+    return Remedy(unmount, risk="calls that wait fail, and what was written but not sent is lost")
 
 
 #: Calls on names and attributes.
@@ -146,17 +147,14 @@ _OF_NAMES = frozenset(
     one.name for one in calls().values() if one.kind in ("lookup", "change") and one.effect is None
 )
 _MORE = Remedy(
-    "Ask for more at once: larger reads, `max_read`, `max_readahead` and `writeback_cache` of its mount",
-    risk="with writeback_cache a crash loses data that was not sent yet",
+    "Ask for more at once: mount it with `-o max_read=1048576`",
+    risk="small random reads get slower",
 )
 _KEEP = Remedy(
-    "Mount it with longer entry and attribute timeouts "
-    "(`-o entry_timeout=60,attr_timeout=60,kernel_cache`)",
+    "Keep names and attributes longer: mount it with `-o entry_timeout=60,attr_timeout=60`",
     risk="changes made elsewhere are seen late",
 )
-_MOVE = Remedy(
-    "Move what is used often to a local disk's filesystem", risk="two copies to keep equal"
-)
+_MOVE = Remedy("Copy its files to a local disk, and use the copy", risk="the copy gets out of date")
 _REMEDIES = (_MOVE, _MORE, _KEEP)
 
 
@@ -172,7 +170,7 @@ def _daemon(most: Served, daemon: work.Daemon | None) -> tuple[str, Remedy]:
         return (
             "a process in user space",
             Remedy(
-                "Find the process that serves it (`fuser -v /dev/fuse`), and record it by its number while this runs again",
+                "Find the process that serves it: `fuser -v /dev/fuse`",
                 looks=True,
             ),
         )
@@ -182,27 +180,29 @@ def _daemon(most: Served, daemon: work.Daemon | None) -> tuple[str, Remedy]:
     return (
         f"process {tgid}" if name is None else f"{name} (process {tgid})",
         Remedy(
-            "See what that process waits for, while this runs again: "
+            f"See what process {tgid} waits for, while this runs again: "
             f"`{as_root()} run -p {tgid} --duration 30s`",
             looks=True,
         ),
     )
 
 
+_BROKEN = "a damaged image can crash the kernel"
+_OPTIONS = "its options have other names: a line of fstab with the old ones fails"
 #: What the kernel has a filesystem of its own for, by the kind of the mount.
 _IN_KERNEL = {
     kind: Remedy(f"Mount it with the kernel's own filesystem: {how}", risk=risk)
     for kind, how, risk in (
-        ("squashfuse", "`mount -t squashfs`", "needs root"),
-        ("squashfuse_ll", "`mount -t squashfs`", "needs root"),
-        ("erofsfuse", "`mount -t erofs`", "needs root"),
-        ("fuseblk", "`mount -t ntfs3` for NTFS, `exfat` for exFAT", "needs root; other names of options"),
-        ("ntfs-3g", "`mount -t ntfs3`", "needs root; other names of options"),
-        ("fuse2fs", "`mount -t ext4`", "needs root"),
-        ("fuse-ext2", "`mount -t ext4`", "needs root"),
-        ("bindfs", "`mount --bind`, with idmapped mounts for other owners", "needs root"),
-        ("fuse-overlayfs", "`mount -t overlay` (in a user namespace since Linux 5.11)", "other names of options"),
-        ("unionfs-fuse", "`mount -t overlay`", "needs root; one layer alone is written"),
+        ("squashfuse", "`mount -t squashfs`", _BROKEN),
+        ("squashfuse_ll", "`mount -t squashfs`", _BROKEN),
+        ("erofsfuse", "`mount -t erofs`", _BROKEN),
+        ("fuseblk", "`mount -t ntfs3`", _OPTIONS),
+        ("ntfs-3g", "`mount -t ntfs3`", _OPTIONS),
+        ("fuse2fs", "`mount -t ext4`", _BROKEN),
+        ("fuse-ext2", "`mount -t ext4`", _BROKEN),
+        ("bindfs", "`mount --bind`", "owners and modes are those of the source"),
+        ("fuse-overlayfs", "`mount -t overlay`", _OPTIONS),
+        ("unionfs-fuse", "`mount -t overlay`", "one layer alone is written"),
     )
 }  # fmt: skip
 

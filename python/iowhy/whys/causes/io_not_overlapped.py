@@ -10,17 +10,17 @@ from iowhy.whys.finding import Candidate, Claim, Saving
 from iowhy.whys.remedy import Remedy
 
 _MPI = Remedy(
-    "Start reads and writes early, and wait for them late: `MPI_File_iread_at_all`, `MPI_File_iwrite_at_all`",
-    risk="the buffer must stay as it is until then",
+    "Start writes early, and wait for them late: `MPI_File_iwrite_at_all`",
+    risk="a buffer that is changed before the end of its write is written wrong",
     for_authors=True,
 )
 _HDF5 = Remedy(
-    "Let HDF5 write behind (its asynchronous VOL connector, `HDF5_VOL_CONNECTOR=async`)",
-    risk="takes a thread and a copy of the data",
+    "Let HDF5 write behind: `HDF5_VOL_CONNECTOR=async`",
+    risk="a crash loses data that was not written yet, and its copy takes memory",
 )
 _THREAD = Remedy(
     "Read ahead and write behind in a separate thread",
-    risk="a copy of the data in memory, and a crash loses it",
+    risk="a crash loses the copy of the data in memory",
     for_authors=True,
 )
 

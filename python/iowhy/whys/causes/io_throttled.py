@@ -3,9 +3,9 @@
 from msgspec import Struct
 
 from iowhy.sentences import Sentence, worded
-from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
+from iowhy.whys import classes, evidence, links, named, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.causes.device_saturated import COMPRESS
+from iowhy.whys.causes.device_saturated import COMPRESS, compress
 from iowhy.whys.causes.dirty_throttled import dirty_reasons
 from iowhy.whys.chain import chain_of, link, percent, rate
 from iowhy.whys.facts import Facts
@@ -30,6 +30,7 @@ class _Limit(Struct, frozen=True):
     shown: Link
     ratio: float
     may: str
+    lift: Remedy
 
 
 def find(facts: Facts) -> Candidate | None:
@@ -81,7 +82,9 @@ def find(facts: Facts) -> Candidate | None:
         confidence=confidence,
         lowered_by=lowered,
         needs=("cgroup_samples", "block_requests", "waits"),
-        remedies=() if limits or reasons else (_LOOK, COMPRESS),
+        remedies=(*dict.fromkeys(one.lift for one in limits), compress(facts))
+        if limits
+        else (*_of_kernel(facts, reasons), *_LOOK),
         # No lever removes what else may hold it back (the kernel's own throttling, a volume's limit).
         provable=bool(limits),
     )
@@ -149,13 +152,13 @@ def _limits_of(facts: Facts, limits: DeviceLimits) -> list[_Limit]:
         ("", "", "") if device is None else (f" from {device}", f" to {device}", f" on {device}")
     )
     found = []
-    for cls, limit, done, may, did, unit in (
-        (classes.READ, read_bytes, limits.read_bytes, "read {}" + reads_from, "gets {}", "bytes/s"),
-        (classes.WRITE, write_bytes, limits.write_bytes, "write {}" + writes_to, "gets {}", "bytes/s"),
-        (classes.SYNC, write_bytes, limits.write_bytes, "write {}" + writes_to, "gets {}", "bytes/s"),
-        (classes.READ, limits.read_limit_per_s, limits.reads, "do {} reads/s" + on, "does {}", "1/s"),
-        (classes.WRITE, limits.write_limit_per_s, limits.writes, "do {} writes/s" + on, "does {}", "1/s"),
-        (classes.SYNC, limits.write_limit_per_s, limits.writes, "do {} writes/s" + on, "does {}", "1/s"),
+    for cls, limit, done, may, did, unit, knob in (
+        (classes.READ, read_bytes, limits.read_bytes, "read {}" + reads_from, "gets {}", "bytes/s", named.READ_BYTES),
+        (classes.WRITE, write_bytes, limits.write_bytes, "write {}" + writes_to, "gets {}", "bytes/s", named.WRITE_BYTES),
+        (classes.SYNC, write_bytes, limits.write_bytes, "write {}" + writes_to, "gets {}", "bytes/s", named.WRITE_BYTES),
+        (classes.READ, limits.read_limit_per_s, limits.reads, "do {} reads/s" + on, "does {}", "1/s", named.READS),
+        (classes.WRITE, limits.write_limit_per_s, limits.writes, "do {} writes/s" + on, "does {}", "1/s", named.WRITES),
+        (classes.SYNC, limits.write_limit_per_s, limits.writes, "do {} writes/s" + on, "does {}", "1/s", named.WRITES),
     ):  # fmt: skip
         share, elapsed = facts.budget.elapsed(cls), facts.shares_of_ns
         if not limit or not elapsed or share < thresholds.LISTED:
@@ -170,7 +173,10 @@ def _limits_of(facts: Facts, limits: DeviceLimits) -> list[_Limit]:
         shown = link(
             words, limit, unit, "cgroup" if device is None else "io-limits", "io-throttled.limit"
         )
-        found.append(_Limit(cls, shown, speed / limit, may.format(allowed)))
+        lift = Remedy(
+            named.no_io_limit(facts, knob, limits.dev, device), risk="others on the device get less"
+        )
+        found.append(_Limit(cls, shown, speed / limit, may.format(allowed), lift))
     return found
 
 
@@ -189,13 +195,30 @@ def _cpus_full(facts: Facts) -> bool:
 
 
 _LIFT = Remedy(
-    "Raise or lift the limit (`io.max` of its group, blkio.throttle.*, the container's or volume's limit)",
-    risk="others on the device get less",
+    "Lift the I/O limit of its control group (io.max)", risk="others on the device get less"
 )
-_LOOK = Remedy(
-    "Look for the limit: its volume or virtual disk (ask the provider), `io.latency`, `io.cost.qos`, parent groups",
-    looks=True,
+_LOOK = (
+    Remedy(
+        "List the limits of all control groups: `grep -rs . /sys/fs/cgroup --include=io.max "
+        "--include=io.latency --include=io.cost.qos`",
+        looks=True,
+    ),
+    Remedy("Look up the limits of this volume with its provider", looks=True),
 )
+
+
+def _of_kernel(facts: Facts, reasons: frozenset[str]) -> tuple[Remedy, ...]:
+    """The kernel's throttling of writeback is a setting of the device's queue (Documentation/block, wbt_lat_usec)."""
+    name = facts.requests.device
+    if name is None or not any("wbt" in one for one in reasons):
+        return ()
+    return (
+        Remedy(
+            f"Let writes to {name} wait less: `echo 0 > /sys/block/{name}/queue/wbt_lat_usec`",
+            risk="reads wait longer while much is written",
+        ),
+    )
+
 
 CAUSE = Cause(
     name="io-throttled",
@@ -247,7 +270,7 @@ CAUSE = Cause(
         "requests that are not seen (a bio-based device, a network filesystem): the device seems idle",
         "completions that a hypervisor hides",
     ),
-    remedies=(_LIFT, COMPRESS),
+    remedies=(_LIFT, COMPRESS, *_LOOK),
     experiment="io-unlimited",
     find=find,
     unseen_without=("block_requests",),

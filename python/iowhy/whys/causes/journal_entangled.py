@@ -1,7 +1,9 @@
 """A sync waits for a commit that carries other files' data."""
 
+from msgspec.structs import replace
+
 from iowhy.sentences import worded
-from iowhy.whys import classes, links, next_command, thresholds
+from iowhy.whys import classes, links, named, next_command, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, size
 from iowhy.whys.facts import Facts
@@ -62,8 +64,33 @@ def find(facts: Facts) -> Candidate | None:
             others=foreign,
         ),
         saving=Saving(foreign / (foreign + own), f"if commits write only its own {size(own)}"),
+        remedies=_remedies(facts),
         needs=("journal_jbd2", "block_requests", "syscalls"),
         confidence=0.85,
+    )
+
+
+_APART = Remedy("Move the files that it syncs to another filesystem", risk="downtime for the move")
+_LATER = Remedy("Run the program with the bulk write at another time", risk="it finishes later")
+_WRITEBACK = Remedy(
+    "Mount the filesystem with data=writeback", risk="files may contain old blocks after a crash"
+)
+
+
+def _remedies(facts: Facts) -> tuple[Remedy, ...]:
+    """Its own files apart, the other writer later, or commits that do not wait for data."""
+    own, dirtier = named.file(facts), facts.requests.dirtied_by
+    mount = named.waited_mount(facts)
+    return (
+        _APART if own is None else replace(_APART, do=f"Move {own} to another filesystem"),
+        _LATER
+        if dirtier is None
+        else replace(_LATER, do=f"Run {named.other(facts, dirtier.who())} at another time"),
+        _WRITEBACK
+        if mount is None
+        else replace(
+            _WRITEBACK, do=f"Let commits of {mount} not wait for data: mount it with data=writeback"
+        ),
     )
 
 
@@ -92,18 +119,9 @@ CAUSE = Cause(
     ),
     fooled_by=("delayed allocation: data that has no blocks yet is not part of the commit",),
     remedies=(
-        Remedy(
-            "Put bulk data and files that are synced often on different filesystems or devices",
-            risk="downtime while data moves",
-        ),
-        Remedy(
-            "Write the bulk data in smaller steps, each with an `fsync`, or limit its rate (`io.max`)",
-            risk="the bulk write takes longer",
-        ),
-        Remedy(
-            "Mount with `data=writeback`, or move the journal to another device (`tune2fs -J`)",
-            risk="with data=writeback, files may contain old blocks after a crash",
-        ),
+        _APART,
+        _LATER,
+        _WRITEBACK,
     ),
     find=find,
     unseen_without=("syscalls", "block_requests"),

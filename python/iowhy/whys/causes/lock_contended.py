@@ -1,5 +1,7 @@
 """Threads wait for a kernel lock."""
 
+from msgspec.structs import replace
+
 from iowhy import units
 from iowhy.sentences import Sentence, worded
 from iowhy.whys import classes, next_command, saving
@@ -116,22 +118,28 @@ def _remedies(reasons: list[tuple[str, float]], most: Waited | None) -> tuple[Re
         return (_MAP_LESS, _PROCESSES)
     if most is not None and most.call in NAME_CALLS:
         return (_DIRECTORIES, _ONE_CHANGES)
-    return ()
+    if most is None or most.path is None:
+        return ()
+    threads = "each thread" if most.threads < 2 else f"each of the {most.threads} threads"
+    return (
+        replace(_SPREAD, do=f"Give {threads} a file of its own instead of {most.path}"),
+        replace(_ONE_WRITES, do=f"Let one thread do all I/O of {most.path}"),
+        _SHARED,
+    )
 
 
 MEMORY_MAP = "memory_map_lock"
 _MAP_LESS = Remedy(
-    "Map and unmap less often: larger pieces, or keep freed memory "
-    "(`MALLOC_TRIM_THRESHOLD_` and `MALLOC_MMAP_THRESHOLD_` of glibc)",
+    "Keep freed memory instead of unmapping it, in its environment: "
+    "`MALLOC_TRIM_THRESHOLD_=1073741824 MALLOC_MMAP_THRESHOLD_=1073741824`",
     risk="it holds more memory",
-    for_authors=True,
 )
 _PROCESSES = Remedy(
     "Use processes instead of threads: each has its own memory map",
-    risk="more memory; shared data needs another way",
+    risk="more memory; data that threads share is shared no more",
 )
 _DIRECTORIES = Remedy(
-    "Spread the files over several directories", risk="paths change for all that use them"
+    "Spread the files over several directories", risk="programs that know the old paths fail"
 )
 _ONE_CHANGES = Remedy(
     "Let one thread create and remove the names in a directory",
@@ -139,15 +147,15 @@ _ONE_CHANGES = Remedy(
     for_authors=True,
 )
 _SPREAD = Remedy(
-    "Spread the work over several files", risk="what reads it has to read several files"
+    "Give each thread a file of its own", risk="a program that reads the one file misses the others"
 )
 _SHARED = Remedy(
-    "Use direct I/O on preallocated blocks: it takes the lock shared (XFS, ext4)",
+    "Use direct I/O on preallocated blocks, which shares the lock (XFS, ext4)",
     risk="the page cache no longer helps reads",
     for_authors=True,
 )
 _ONE_WRITES = Remedy(
-    "Let one thread do the I/O of a file",
+    "Let one thread do all I/O of a file",
     risk="that thread may become the limit",
     for_authors=True,
 )
@@ -172,7 +180,7 @@ CAUSE = Cause(
         "see it",
         "a holder that waits for the device: a faster device shortens the wait for the lock too",
     ),
-    remedies=(_SPREAD, _SHARED, _ONE_WRITES),
+    remedies=(_SPREAD, _ONE_WRITES, _SHARED),
     find=find,
     unseen_without=("waits",),
     settled_by=next_command.CALLS,

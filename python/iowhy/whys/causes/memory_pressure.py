@@ -3,10 +3,10 @@
 import re
 
 from iowhy.sentences import Sentence, worded
-from iowhy.whys import classes, evidence, next_command, saving
+from iowhy.whys import classes, evidence, named, next_command, saving
 from iowhy.whys.budget import NO_DIRECTION
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.causes.cache_thrash import MORE_MEMORY, RAISE_LIMIT
+from iowhy.whys.causes.cache_thrash import MORE_MEMORY, RAISE_LIMIT, TAKES_MEMORY
 from iowhy.whys.chain import chain_of, count, link, percent, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.machine import Machine
@@ -107,7 +107,20 @@ def _remedies(facts: Facts) -> tuple[Remedy, ...]:
         return ()
     hits = facts.machine.memory_limit_hits
     limited = facts.machine.is_limited if hits is None else hits > 0
-    return (RAISE_LIMIT, _LESS) if limited else (_LESS, MORE_MEMORY)
+    limit = facts.machine.memory_limit_bytes
+    if limited and limit is not None:
+        # How much is short is not counted.
+        return (Remedy(named.memory_limit(facts, 2.0 * limit), risk=TAKES_MEMORY), *_fewer(facts))
+    return (RAISE_LIMIT,) if limited else (*_fewer(facts), MORE_MEMORY, _WHO)
+
+
+def _fewer(facts: Facts) -> tuple[Remedy, ...]:
+    """Half of its processes, if it has several."""
+    many = facts.threads.processes or 1
+    if many < 2:
+        return ()
+    do = f"Run {max(1, many // 2)} processes of {facts.run.who} at a time instead of {many}"
+    return (Remedy(do, risk="less is done at a time"),)
 
 
 def _limit_met(machine: Machine) -> Link | None:
@@ -241,12 +254,8 @@ def _swaps_steadily(facts: Facts) -> bool:
 
 
 _FITS = "if all memory in use fits"
-_LESS = Remedy(
-    "Use less memory: smaller caches, fewer workers",
-    risk="more misses in the smaller caches, less done at a time",
-)
-_IF_LIMITED = Remedy(
-    "Raise the memory limit of its control group, if it has one", risk=RAISE_LIMIT.risk
+_WHO = Remedy(
+    "List the processes with most memory: `ps -eo pid,comm,rss --sort=-rss | head`", looks=True
 )
 
 CAUSE = Cause(
@@ -283,7 +292,7 @@ CAUSE = Cause(
         "pages are swapped too",
         "kswapd that spins while memory is free (a bug of some kernels), and a program that only has its name",
     ),
-    remedies=(_LESS, _IF_LIMITED, MORE_MEMORY),
+    remedies=(MORE_MEMORY, RAISE_LIMIT, _WHO),
     experiment="memory-unlimited",
     find=find,
     unseen_without=("waits",),

@@ -22,17 +22,17 @@ LOCKED = frozenset({"metadata_lock"})
 
 _IN_ORDER_OF_INODES = Remedy(
     "Process files in the order of their inodes (`find -printf '%i %p\\n' | sort -n`)",
-    risk="the list is made first, and results come in another order",
+    risk="results come in another order",
     for_authors=True,
 )
 _WALKERS = Remedy(
-    "Walk several parts of the tree at once (`xargs -P 8`)",
-    risk="more load on the device, and results in another order",
+    "Walk 8 directories at once (`xargs -P 8`)",
+    risk="others on the device get slower, and results come in another order",
     for_authors=True,
 )
 _KEEP = Remedy(
-    "Keep directories and inodes in memory between runs (`sysctl vm.vfs_cache_pressure=10`), or run `find` over the tree first",
-    risk="needs root, and less memory is left for file data",
+    "Keep directories and inodes in memory between runs: `sysctl vm.vfs_cache_pressure=10`",
+    risk="less memory is left for file data",
 )
 _EIGHT_AT_ONCE = Saving(1 - 1 / 8, "with eight walkers, which the device serves at once")
 
@@ -46,7 +46,7 @@ def find(facts: Facts) -> Candidate | None:
     read = facts.metadata
     if read.known and read.requests < REQUESTS_MIN:
         return None
-    warmed = evidence.warmed(facts, gone=facts.inputs_gone or _removes(read))
+    warmed = () if facts.inputs_gone or _removes(read) else (evidence.read_first(facts),)
     one_head = evidence.one_head(facts, read.mean_service_ns)
     return Candidate(
         claims=(
@@ -200,7 +200,7 @@ CAUSE = Cause(
         "have other reasons",
         "a tree too large for memory: a second walk is as cold as the first",
     ),
-    remedies=(_IN_ORDER_OF_INODES, _KEEP, evidence.RUN_AGAIN, _WALKERS),
+    remedies=(_IN_ORDER_OF_INODES, _KEEP, evidence.READ_FIRST, _WALKERS),
     experiment="cache-warm",
     proof_cache="cold-machine",
     find=find,

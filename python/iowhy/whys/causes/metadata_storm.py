@@ -14,22 +14,22 @@ _CLAIM = Claim(frozenset({classes.UNEXPLAINED}), reasons=frozenset({METADATA}))
 REOPENED = 4
 
 _ONCE = Remedy(
-    "Open each file once and keep it open; let MPI-IO open shared files (`MPI_File_open` of all processes together)",
-    risk="open files take memory, and a process has a limit of them (`ulimit -n`)",
+    "Open each file once and keep it open",
+    risk="opens fail above the limit of open files (`ulimit -n`)",
     for_authors=True,
 )
 _NEAR = Remedy(
-    "Copy many small files to the node's own disk before the job",
-    risk="the copy takes room, and must be made on each node",
+    "Copy the small files to each node's own disk before the job",
+    risk="a copy that is out of date gives old results",
 )
 _FEWER = Remedy(
-    "Put many small files into one (HDF5, an archive)",
-    risk="who reads single files must find them in it",
+    "Put the small files into one HDF5 file",
+    risk="programs that read the single files find them no more",
     for_authors=True,
 )
 _COLLECTIVE = Remedy(
-    "With HDF5, let one process read and write its metadata: `H5Pset_all_coll_metadata_ops`, `H5Pset_coll_metadata_write`",
-    risk="all processes must make the same calls in the same order",
+    "Let one process read HDF5's metadata for all: `H5Pset_all_coll_metadata_ops`",
+    risk="the job hangs if a process makes other calls",
     for_authors=True,
 )
 

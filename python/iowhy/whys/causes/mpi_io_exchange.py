@@ -10,17 +10,17 @@ from iowhy.whys.finding import Candidate, Claim, Link
 from iowhy.whys.remedy import Remedy
 
 _LARGER = Remedy(
-    "Make fewer, larger collective calls, of data that are contiguous in the file; gather several variables in one (`ncmpi_wait_all`, `H5Dwrite_multi`)",
-    risk="more memory until the call",
+    "Make fewer, larger collective calls: all variables in one (`H5Dwrite_multi`)",
+    risk="the data takes memory until the call",
     for_authors=True,
 )
 _HINTS = Remedy(
-    "Larger buffers and aligned parts: hints `cb_buffer_size=67108864`, `striping_unit=1048576`",
-    risk="takes that much memory on each process that writes",
+    "Gather in larger buffers: hint `cb_buffer_size=67108864`",
+    risk="64 MiB of memory for each process that writes",
 )
 _COLLECTIVE = Remedy(
-    "Use collective calls (`MPI_File_write_at_all`, `H5FD_MPIO_COLLECTIVE`): independent ones lock the file in turn",
-    risk="all processes must reach the call",
+    "Use collective calls (`MPI_File_write_at_all`): independent ones lock the file in turn",
+    risk="a process that does not reach the call stops all",
     for_authors=True,
 )
 

@@ -19,7 +19,7 @@ MOST = 0.5
 
 _TIMER = "for a timer"
 _PEER = "for a peer"
-_EVENTS = "for events, a peer or a timer"
+_EVENTS = "for an event"
 _CHILD = "for a child process"
 _THREAD = "for another thread (a lock, queue or condition)"
 _FILE_LOCK = "for a lock on a file that another process holds"
@@ -45,7 +45,7 @@ _WORDS = {
 }
 
 
-_SEEN = Remedy("See what it waits for: `iowhy report syscalls` names the calls", looks=True)
+_SEEN = Remedy("See in which calls it waits: `iowhy report syscalls`", looks=True)
 _HOLDER = Remedy("See who holds the lock: `lslocks`, while it waits", looks=True)
 _WHICH_PEER = Remedy("See which peer it waits for: `ss -tnp`, while it waits", looks=True)
 _WITH_WORK = Remedy("Record it while it has work to do", looks=True)
@@ -53,11 +53,11 @@ _WITH_WORK = Remedy("Record it while it has work to do", looks=True)
 _NO_CALLS = Remedy("Record it: `iowhy run -- CMD` names the calls that it waits in", looks=True)
 # Calls and their stacks are recorded as they end: of a call that lasts all of a recording only the time is known.
 _NONE_ENDED = Remedy(
-    "Record for longer (calls are recorded as they end), or read /proc/PID/task/TID/syscall of each thread",
+    "Record for longer: a call is recorded when it ends",
     looks=True,
 )
 _RECORD_TOO = Remedy(
-    "Record the process that does the work, too (`iowhy run -a` records all of them)",
+    "Record all processes, the one that does the work too: `iowhy run -a --duration 10s`",
     looks=True,
 )
 
@@ -87,7 +87,12 @@ def find(facts: Facts) -> Candidate | None:
             None if found is None else _in_call(facts, found),
             _storage(facts),
         ),
-        summary=worded("not-io.waits", "waiting {what}, not for I/O", what=what)
+        summary=worded(
+            "not-io.waits",
+            "waiting {what}" + ("" if found is None else " in {call}") + ", not for I/O",
+            what=what,
+            call=None if found is None else found.name,
+        )
         if what
         else worded("not-io.sleeps", "sleeping, not waiting for I/O"),
         saving=saving.all_of_it("if what it waits for took no time"),
@@ -178,13 +183,16 @@ def _remedies(facts: Facts, found: _Call | None, what: str | None) -> tuple[Reme
         return (_of_calls(facts),)
     if found.sleep is not None and what.startswith(_TIMER):
         pause = Remedy(
-            f"Shorten or remove the pause that {found.sleep.comm} makes itself: a sleep, a rate limit, an interval of polling",
-            risk="what the pause is for: a limit that somebody set, load on others",
+            f"Shorten the pause of {found.sleep.comm}: {found.name} in its code, "
+            f"{plural(found.sleep.calls, 'call')} of {duration(found.sleep.total_ns / max(1, found.sleep.calls))}",
+            risk="what it polls, or is limited for, gets more load",
         )
         return (pause,)
     if what == _FILE_LOCK:
         return (_HOLDER, _of_calls(facts))
-    if what in (_PEER, _EVENTS):
+    if what == _EVENTS:
+        return (_RECORD_TOO, _of_calls(facts))
+    if what == _PEER:
         return (_WHICH_PEER, _RECORD_TOO)
     # What does the work is not in the recording: it can be recorded too.
     return (_RECORD_TOO,) if what == _CHILD else (_of_calls(facts),)

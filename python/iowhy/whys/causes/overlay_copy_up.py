@@ -161,29 +161,29 @@ def _remedies(found: CopiedUp) -> tuple[Remedy, ...]:
 
 
 _METACOPY = Remedy(
-    "Mount the overlay with `metacopy=on`, which copies only attributes (Podman: mountopt in storage.conf)",
-    risk="unsafe with layers from somebody you do not trust",
+    "Copy only attributes, in mounts from now on: `echo Y > /sys/module/overlay/parameters/metacopy`",
+    risk="layers of somebody you do not trust can then show other files",
 )
 _IN_IMAGE = Remedy(
-    "Change it in the build step that writes the file (COPY --chmod, --chown)",
-    risk="the image must be rebuilt",
+    "Change it in the build step that writes the file (`COPY --chmod`)",
+    risk="containers of the old image stay slow",
     for_authors=True,
 )
 _VOLUME = Remedy(
-    "Keep files that change on a volume or bind mount",
-    risk="the data outlives the container: back it up and clean it separately",
+    "Keep the files that change on a volume",
+    risk="the data outlives the container: it must be backed up and cleaned separately",
 )
 _SMALLER = Remedy(
-    "Split what changes from what does not: whole files are copied, so keep those that change small",
-    risk="takes a change of the program and its files",
+    "Split the file into a small one that changes and one that does not",
+    risk="programs that know the one file fail",
     for_authors=True,
 )
 _SHARED = Remedy(
-    "Keep all layers on one filesystem with reflinks (XFS with `reflink=1`, btrfs): the copy then moves no data",
-    risk="the container storage must be moved",
+    "Keep all layers on one XFS with `reflink=1`, where a copy moves no data",
+    risk="downtime while the containers' storage moves",
 )
 _VOLATILE = Remedy(
-    "Mount the overlay with `volatile`, which does not sync copies (for builds and tests)",
+    "Mount the overlay with `volatile`, which does not sync copies",
     risk="after a crash the upper layer must be thrown away",
 )
 

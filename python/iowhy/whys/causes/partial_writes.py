@@ -1,8 +1,10 @@
 """Writes of part of a block wait until the block is read."""
 
+from msgspec.structs import replace
+
 from iowhy.invocation import quoted
 from iowhy.sentences import worded
-from iowhy.whys import classes, evidence, next_command, saving, thresholds
+from iowhy.whys import classes, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, plural, size
 from iowhy.whys.facts import Facts
@@ -13,17 +15,15 @@ from iowhy.whys.remedy import Remedy
 _REASONS: frozenset[str | None] = frozenset({REASON})
 
 _WHOLE = Remedy(
-    "Write whole, aligned blocks: gather small writes until a block is full",
+    "Write whole, aligned blocks",
     risk="a crash loses what is still gathered",
     for_authors=True,
 )
-_AHEAD_RISK = "takes that much memory from others"
-_AHEAD = Remedy(
-    "Read the file once, in order, before it is written (`vmtouch -t`)", risk=_AHEAD_RISK
-)
+_AHEAD_RISK = "others have less memory"
+_AHEAD = Remedy("Read the file once, in order, before it is written", risk=_AHEAD_RISK)
 _NEW = Remedy(
-    "Append new data to a log or a new file, which has nothing to read",
-    risk="readers must look in both files",
+    "Append new data to a log, which has nothing to read",
+    risk="programs that read the one file miss what is in the log",
     for_authors=True,
 )
 
@@ -40,7 +40,6 @@ def find(facts: Facts) -> Candidate | None:
     found = facts.partial_writes
     if found is None:
         return None
-    warmed = evidence.warmed(facts, gone=facts.inputs_gone)
     return Candidate(
         claims=(Claim(frozenset({classes.READ}), calls=frozenset(found.calls), reasons=_REASONS),),
         chain=_chain(found, share),
@@ -50,7 +49,7 @@ def find(facts: Facts) -> Candidate | None:
             where=_where(found),
         ),
         saving=saving.all_of_it("if nothing must be read before it is written"),
-        remedies=(_WHOLE, _NEW, _ahead(found), *warmed),
+        remedies=(_whole(found), _NEW, _ahead(found)),
         needs=("waits",),
         confidence=0.95,
     )
@@ -61,6 +60,15 @@ def _where(found: PartialWrites) -> str:
     if found.files > 1:
         return plural(found.files, "file")
     return found.path or "its file"
+
+
+def _whole(found: PartialWrites) -> Remedy:
+    block = (
+        "whole blocks"
+        if found.block_bytes is None
+        else f"whole blocks of {size(found.block_bytes)}"
+    )
+    return replace(_WHOLE, do=f"Write {_where(found)} in {block}")
 
 
 def _ahead(found: PartialWrites) -> Remedy:
@@ -139,7 +147,7 @@ CAUSE = Cause(
         "a program that changes a file through mapped memory also reads its pages first, whole ones: that is not a call, and reported as a cold cache",
         "a device that itself reads before it writes (RAID 5, 4 KiB sectors written 512 bytes at a time): that is not seen",
     ),
-    remedies=(_WHOLE, _NEW, _AHEAD, evidence.RUN_AGAIN),
+    remedies=(_WHOLE, _NEW, _AHEAD),
     experiment="cache-warm",
     find=find,
     unseen_without=("waits",),

@@ -1,7 +1,9 @@
 """One request at a time, to a device that could serve many."""
 
+from msgspec.structs import replace
+
 from iowhy.sentences import worded
-from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
+from iowhy.whys import classes, evidence, links, named, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.causes.readahead_poor import set_readahead
 from iowhy.whys.chain import chain_of, duration, link, percent
@@ -70,11 +72,18 @@ def find(facts: Facts) -> Candidate | None:
 
 def _remedies(facts: Facts) -> tuple[Remedy, ...]:
     """The kernel reads ahead only of reads in order through the page cache."""
-    requests = facts.requests
+    requests, what = facts.requests, named.data(facts)
+    whole = replace(
+        _AT_ONCE,
+        do=f"Run 8 {facts.run.who} at once, each on a part of {what} (`xargs -P 8`)",
+    )
     if evidence.direct_io(facts) or requests.direction == "write":
-        return (_SEVERAL, _AT_ONCE)
+        return (_SEVERAL, whole)
     in_order = requests.jump_share is not None and requests.jump_share < thresholds.IN_ORDER
-    return (set_readahead(facts, up=True) if in_order else _AHEAD, _SEVERAL, _AT_ONCE)
+    ahead = replace(
+        _AHEAD, do=f"Ask for the next reads of {what} ahead: posix_fadvise with POSIX_FADV_WILLNEED"
+    )
+    return (set_readahead(facts, up=True) if in_order else ahead, _SEVERAL, whole)
 
 
 def _chain(facts: Facts, depth: float, service: float) -> tuple[Link, ...]:
@@ -114,17 +123,17 @@ def _chain(facts: Facts, depth: float, service: float) -> tuple[Link, ...]:
 
 
 _AHEAD = Remedy(
-    "Ask for the next reads ahead: posix_fadvise(POSIX_FADV_WILLNEED), larger buffers",
+    "Ask for the next reads ahead: posix_fadvise with POSIX_FADV_WILLNEED",
     risk="data that is read in vain takes memory and device time",
     for_authors=True,
 )
 _SEVERAL = Remedy(
-    "Keep several requests in flight: io_uring, libaio or more threads",
-    risk="a change of the program, and completions in another order",
+    "Keep 8 requests in flight with io_uring",
+    risk="they complete in another order",
     for_authors=True,
 )
 _AT_ONCE = Remedy(
-    "Split the work over several processes (`xargs -P 8`)",
+    "Run 8 processes at once, each on a part of the data (`xargs -P 8`)",
     risk="each takes its own memory and CPU time",
 )
 

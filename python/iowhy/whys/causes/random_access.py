@@ -1,7 +1,9 @@
 """The application jumps within its files."""
 
+from msgspec.structs import replace
+
 from iowhy.sentences import worded
-from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
+from iowhy.whys import classes, evidence, links, named, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, size
 from iowhy.whys.facts import Facts
@@ -43,6 +45,7 @@ def find(facts: Facts) -> Candidate | None:
     calls = evidence.calls_that_wait(facts, waits) if jumping else None
     if evidence.waiting_in(facts, waits, calls) < thresholds.LISTED:
         return None
+    remedies = _remedies(facts)
     return Candidate(
         claims=(Claim(waits, calls=calls),),
         chain=_chain(
@@ -59,7 +62,11 @@ def find(facts: Facts) -> Candidate | None:
             service=service,
         ),
         saving=saving.all_but_moving(facts, waits, requests.bytes, "if accessed in order"),
-        by_remedy={_IN_MEMORY: saving.all_of_it("if it is in memory")},
+        remedies=remedies,
+        by_remedy={
+            remedies[-1]: saving.all_but_moving(facts, waits, requests.bytes, "without seeks"),
+            **dict.fromkeys(remedies[1:-1], saving.all_of_it("if it is in memory")),
+        },
         against=()
         if jumping
         else ("offsets of calls were not seen, so that it jumps is concluded from its requests",),
@@ -97,6 +104,17 @@ def _chain(
             "request-latency",
             "random-access.service",
         ),
+    )
+
+
+def _remedies(facts: Facts) -> tuple[Remedy, ...]:
+    """In order; from memory, unless it goes past the page cache or only writes; from a device that does not seek."""
+    what = named.data(facts)
+    in_memory = facts.requests.direction == "read" and not evidence.direct_io(facts)
+    return (
+        replace(_IN_ORDER, do=f"Access {what} in the order of offsets"),
+        *((evidence.read_first(facts),) if in_memory else ()),
+        replace(_NO_SEEKS, do=f"Move {what} to an SSD, which does not seek"),
     )
 
 
@@ -187,23 +205,19 @@ def _of_job(facts: Facts, job: Job) -> Candidate | None:
             calls=" and ".join(word for _, _, word in ways),
         ),
         saving=saving.half("jumps"),
-        remedies=(_IN_ORDER, _IN_MEMORY),
+        remedies=(_IN_ORDER,),
         confidence=0.7,
     )
 
 
 _IN_ORDER = Remedy(
-    "Sort the accesses by offset",
-    risk="a change of the program, and results in another order",
+    "Access its files in the order of offsets",
+    risk="results come in another order",
     for_authors=True,
 )
-_IN_MEMORY = Remedy(
-    "Keep the part that is used in memory: a larger cache, a smaller index",
-    risk="less memory is left for others",
-)
 _NO_SEEKS = Remedy(
-    "Move the files to a device that does not seek (SSD, NVMe)",
-    risk="the device costs money, and moving needs downtime",
+    "Move its files to an SSD, which does not seek",
+    risk="downtime for the move; the SSD costs money",
 )
 
 CAUSE = Cause(
@@ -253,7 +267,7 @@ CAUSE = Cause(
         "several streams, each in order, on one disk: the requests jump, the calls do not",
         "mmap shows no offsets of calls",
     ),
-    remedies=(_IN_ORDER, _IN_MEMORY, _NO_SEEKS),
+    remedies=(_IN_ORDER, evidence.READ_FIRST, _NO_SEEKS),
     experiment="fast-device",
     find=find,
     unseen_without=("block_requests",),

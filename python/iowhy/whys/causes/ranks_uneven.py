@@ -16,12 +16,12 @@ ACTIVE = 8
 PROCESSES = 4
 
 _MORE_WRITERS = Remedy(
-    "Let MPI-IO use more processes: hint `cb_nodes` (one or two for each node), and as many stripes",
+    "Let MPI-IO use more processes: hint `cb_nodes`, two for each node",
     risk="too many of them wait for each other's locks",
 )
 _SHARE = Remedy(
-    "Divide the reads and writes among the processes, at least one for each node",
-    risk="a change of the program",
+    "Let one process on each node read and write",
+    risk="processes wait for each other's locks on the file",
     for_authors=True,
 )
 
@@ -116,13 +116,10 @@ def _few(facts: Facts, job: Job, at_once: float) -> Candidate | None:
     )
 
 
-_SERVER = Remedy(
-    "Have the operators look at that server (`lctl get_param osc.*.stats`), and keep new files off it (`lfs setstripe -o`, pools)",
-    risk="files that are there stay there",
-)
+_SERVER = Remedy("See which server is slow: `lctl get_param osc.*.stats`", looks=True)
 _EVENLY = Remedy(
     "Give each process as much to read and write",
-    risk="a change of the program",
+    risk="processes exchange more data before they write",
     for_authors=True,
 )
 

@@ -11,18 +11,18 @@ from iowhy.whys.remedy import Remedy
 TIMES = 2.0
 
 _BROADCAST = Remedy(
-    "Let one process read what all need, and send it to the others (`MPI_Bcast`), or read it collectively (`MPI_File_read_all`)",
-    risk="all processes must reach the call",
+    "Let one process read what all need, and send it to the others (`MPI_Bcast`)",
+    risk="a process that does not reach the call stops all",
     for_authors=True,
 )
 _KEEP = Remedy(
-    "Keep what was read in memory",
+    "Keep what was read in the program's memory",
     risk="less memory is left for other data",
     for_authors=True,
 )
 _NEAR = Remedy(
-    "Copy what is read again to the node's own disk, and read it there",
-    risk="the copy takes room, and must be made on each node",
+    "Copy what is read again to each node's own disk",
+    risk="a copy that is out of date gives old results",
 )
 
 

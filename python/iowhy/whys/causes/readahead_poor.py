@@ -2,8 +2,10 @@
 
 import re
 
+from msgspec.structs import replace
+
 from iowhy.sentences import worded
-from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
+from iowhy.whys import classes, evidence, links, named, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, size
 from iowhy.whys.facts import Facts
@@ -78,7 +80,7 @@ def _wasted(facts: Facts) -> Candidate | None:
         saving=Saving(
             min(1.0, saved / fraction), "if only what is asked for is read, a request for each page"
         ),
-        remedies=(_RANDOM, set_readahead(facts, up=False)),
+        remedies=(_marked(facts, _RANDOM), set_readahead(facts, up=False)),
         needs=("page_cache",),
         confidence=0.8,
     )
@@ -151,7 +153,7 @@ def _missing(facts: Facts) -> Candidate | None:
             request=requests.median_bytes,
         ),
         saving=saving.all_but_moving(facts, (classes.READ,), requests.bytes, "if read ahead"),
-        remedies=(set_readahead(facts, up=True), _HINT),
+        remedies=(set_readahead(facts, up=True), _marked(facts, _HINT)),
         needs=("page_cache", "block_requests"),
         confidence=0.85,
     )
@@ -161,34 +163,48 @@ def _missing(facts: Facts) -> Candidate | None:
 _LESS_AHEAD, _MORE_AHEAD = 32, 8192
 _DISK = re.compile(r"[a-z]+[a-z0-9-]*")
 _RANDOM = Remedy(
-    "Mark the access as random: posix_fadvise(POSIX_FADV_RANDOM) or madvise(MADV_RANDOM)",
-    risk="reading these files in order gets slower",
+    "Mark the access as random: posix_fadvise with POSIX_FADV_RANDOM",
+    risk="reading it in order gets slower",
     for_authors=True,
 )
 _HINT = Remedy(
-    "Mark the access as sequential: posix_fadvise(POSIX_FADV_SEQUENTIAL), and remove POSIX_FADV_RANDOM",
-    risk="random reads of these files read more than they use",
+    "Mark the access as sequential: posix_fadvise with POSIX_FADV_SEQUENTIAL",
+    risk="random reads of it read more than they use",
     for_authors=True,
 )
-_SET = Remedy(
+SET = Remedy(
     "Set the device's readahead to fit the access (`blockdev --setra`)",
-    risk="needs root, and changes it for all programs on the device",
+    risk="other programs on the device may read in vain",
 )
+
+
+def _marked(facts: Facts, one: Remedy) -> Remedy:
+    """The call with its file: that of mapped memory, if page faults are what reads."""
+    reading = [piece for piece in facts.budget.pieces if piece.cls == classes.READ]
+    faults = sum(piece.elapsed for piece in reading if piece.call is None)
+    mapped = 2 * faults > sum(piece.elapsed for piece in reading)
+    way = "RANDOM" if one == _RANDOM else "SEQUENTIAL"
+    call = (
+        f"madvise(start, length, MADV_{way}) on its mapping"
+        if mapped
+        else f"posix_fadvise(fd, 0, 0, POSIX_FADV_{way})"
+    )
+    return replace(one, do=f"Mark {named.data(facts)} as {way.lower()}: {call}")
 
 
 def set_readahead(facts: Facts, *, up: bool) -> Remedy:
     """Raise or lower the readahead of the device, with its name if that is known."""
     name = facts.requests.device
     if name is None or not _DISK.fullmatch(name):
-        return _SET
+        return SET
     sectors, risk = (
-        (_MORE_AHEAD, "random reads on the device then read more than they use")
+        (_MORE_AHEAD, "random reads on it read more than they use")
         if up
-        else (_LESS_AHEAD, "reading in order from the device gets slower")
+        else (_LESS_AHEAD, "reading in order from it gets slower")
     )
     return Remedy(
-        f"{'Raise' if up else 'Lower'} readahead: `blockdev --setra {sectors} /dev/{name}`",
-        risk=f"needs root, and {risk}",
+        f"{'Raise' if up else 'Lower'} the readahead of {name}: `blockdev --setra {sectors} /dev/{name}`",
+        risk=risk,
     )
 
 
@@ -227,7 +243,7 @@ CAUSE = Cause(
         "a recording that ends before the pages are used",
         "cache-thrash evicts pages that were read ahead before they are used",
     ),
-    remedies=(_RANDOM, _HINT, _SET),
+    remedies=(_RANDOM, _HINT, SET),
     find=find,
     unseen_without=("page_cache",),
     settled_by=next_command.CACHE,

@@ -1,7 +1,10 @@
 """A server serves the filesystem, and it or the network is slow."""
 
+from msgspec.structs import replace
+
+from iowhy.invocation import quoted
 from iowhy.sentences import worded
-from iowhy.whys import next_command, saving, thresholds
+from iowhy.whys import named, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, plural
 from iowhy.whys.facts import Facts
@@ -40,7 +43,9 @@ def find(facts: Facts) -> Candidate | None:
             where=where,
         ),
         saving=saving.all_of_it("if it answered at once"),
-        remedy=_next_step(answered) if silent is None else _reach(most.mount),
+        remedies=_remedies(facts, answered, most.mount)
+        if silent is None
+        else (_reach(most.mount),),
         confidence=0.85,
         never_ends=silent is not None,
         needs=("waits", "syscalls"),
@@ -49,9 +54,9 @@ def find(facts: Facts) -> Candidate | None:
 
 def _reach(mount: str | None) -> Remedy:
     """Against a server that does not answer."""
+    at = "" if mount is None else f": `umount -f -l {quoted(mount)}`"
     return Remedy(
-        f"Check that its server is up (`mount | grep {mount}` names it), or end the waiting: `umount -f -l {mount}`",
-        risk="calls fail then, and what was written but not sent is lost",
+        f"End the waiting{at}", risk="calls fail then, and what was written but not sent is lost"
     )
 
 
@@ -94,21 +99,29 @@ def _answers(found: Answers | None) -> tuple[Link | None, ...]:
     )
 
 
-def _next_step(found: Answers | None) -> Remedy:
-    """What distinguishes the server from the network; or, if operations wait here for their turn, more connections."""
+def _remedies(facts: Facts, found: Answers | None, mount: str | None) -> tuple[Remedy, ...]:
+    """More connections if operations wait here for their turn; else fewer questions to the server, and how far it is."""
+    name = "its files" if mount is None else f"its files in {mount}"
+    copy = replace(
+        _COPY, do=f"Copy {named.file(facts) or name} to a local disk, and work on the copy"
+    )
     if found is not None and found.queue_ns > found.rtt_ns:
-        return _CONNECTIONS
-    return _COMPARE
+        return (_CONNECTIONS, copy, _COMPARE)
+    return (copy, _KEEP, _COMPARE)
 
 
 _CONNECTIONS = Remedy(
-    "Mount it with more connections (`nconnect=4`, Linux 5.3 or later)",
-    risk="it must be mounted again, and the server gets more load",
+    "Mount it with more connections (`nconnect=4`)", risk="others on the server get slower"
 )
-_COMPARE = Remedy(
-    "Compare each request's time with the network's round trip (`ping`, or rtt in `ss -ti`): the rest is the server's",
-    looks=True,
+_COPY = Remedy(
+    "Copy its files to a local disk, and work on the copy",
+    risk="changes are on the server only when they are copied back",
 )
+_KEEP = Remedy(
+    "Cache attributes for longer (mount option `actimeo=60`)",
+    risk="changes by others are seen later",
+)
+_COMPARE = Remedy("See how much of it is the network: rtt in `ss -ti`", looks=True)
 
 
 CAUSE = Cause(
@@ -138,18 +151,10 @@ CAUSE = Cause(
         "operations of other processes on the same mount are in the client's counts, not in the waits",
     ),
     remedies=(
-        Remedy(
-            "Ask for more at once: mount it with larger rsize and wsize, raise its readahead (read_ahead_kb of its bdi)",
-            risk="it must be mounted again, and small random reads get slower",
-        ),
-        Remedy(
-            "Cache attributes for longer (mount option `actimeo=60`)",
-            risk="changes by others are seen later",
-        ),
-        Remedy(
-            "Work on a copy on a local disk, and copy it back once",
-            risk="others see the changes only then",
-        ),
+        _COPY,
+        _CONNECTIONS,
+        _KEEP,
+        _COMPARE,
     ),
     find=find,
     settled_by=next_command.CALLS,

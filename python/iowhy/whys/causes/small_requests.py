@@ -1,7 +1,9 @@
 """The application reads or writes little at a time."""
 
+from msgspec.structs import replace
+
 from iowhy.sentences import Sentence, worded
-from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
+from iowhy.whys import classes, evidence, links, named, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, percent, size
 from iowhy.whys.facts import Facts
@@ -91,7 +93,7 @@ def _tiny(facts: Facts) -> Candidate | None:
             max(0.0, 1 - group.bytes / LARGE_CALL_BYTES / number),
             f"with calls of {size(LARGE_CALL_BYTES)}",
         ),
-        remedies=() if _around_the_cache(facts) else (_LARGER,),
+        remedies=_remedies(facts, group.bytes / number if group.bytes is not None else None),
         needs=("syscalls",),
     )
 
@@ -105,6 +107,26 @@ def _says_tiny(calls: int, bytes_: float | None) -> Sentence:
         calls=calls,
         each=None if bytes_ is None else bytes_ / calls,
     )
+
+
+def _remedies(facts: Facts, each: float | None, *, reads: bool = False) -> tuple[Remedy, ...]:
+    """Larger calls, with the file and what they are now; the page cache gathers what bypasses it."""
+    way = "Read" if reads else "Write" if facts.requests.direction == "write" else "Access"
+    instead = "" if each is None else f" instead of {size(each)}"
+    larger = replace(
+        _LARGER,
+        do=f"{way} {named.data(facts)} 1 MiB at a time{instead}",
+        risk="each buffer takes 1 MiB of memory" if reads else _LARGER.risk,
+        for_authors=True,
+    )
+    if not _around_the_cache(facts):
+        return (larger,)
+    gathered = replace(
+        _GATHERED,
+        do=f"Open {named.data(facts)} without O_DIRECT and O_SYNC",
+        risk="others have less memory" if reads else _GATHERED.risk,
+    )
+    return (larger, gathered)
 
 
 def _file_calls_ns(facts: Facts) -> int | None:
@@ -174,7 +196,7 @@ def _small(facts: Facts) -> Candidate | None:
         ),
         summary=_says(requests),
         saving=_saving(facts, [way[0] for way in ways], on_cpu),
-        remedies=() if _around_the_cache(facts) else (_LARGER,),
+        remedies=_remedies(facts, walk.median_bytes, reads=cls == classes.READ),
         needs=("syscalls", "block_requests", "waits"),
     )
 
@@ -281,13 +303,10 @@ def _around_the_cache(facts: Facts) -> bool:
     return evidence.direct_io(facts) or (facts.calls.by_write and facts.durable_writes is not False)
 
 
-_LARGER = Remedy(
-    "Read and write 64 KiB to 1 MiB per call (`bs=1M`, a larger buffer, readv/writev)",
-    risk="a crash loses what is still in the buffer",
-)
+_LARGER = Remedy("Read and write 1 MiB per call", risk="a crash loses what is still in the buffer")
 _COLLECTIVE = Remedy(
-    "Let MPI-IO gather them: collective calls (`MPI_File_write_at_all`, HDF5's `H5FD_MPIO_COLLECTIVE`)",
-    risk="all processes must reach the call",
+    "Let MPI-IO gather them with collective calls (`MPI_File_write_at_all`)",
+    risk="a process that does not reach the call stops all",
     for_authors=True,
 )
 _NO_SIEVE = Remedy(
@@ -295,7 +314,7 @@ _NO_SIEVE = Remedy(
     risk="many small writes instead, if the data are in small pieces",
 )
 _GATHERED = Remedy(
-    "Let the page cache gather it: open files without O_DIRECT and O_SYNC",
+    "Let the page cache gather it: open the files without O_DIRECT and O_SYNC",
     risk="a crash loses what was not synced yet",
 )
 

@@ -15,8 +15,8 @@ PROCESSES = 4
 BYTES_MIN = 64 * 1024 * 1024
 
 _ELSEWHERE = Remedy(
-    "Spread large files over more servers (`lfs setstripe -c 8 DIRECTORY`), then write them again",
-    risk="only new files get it, and small files become slower",
+    "Spread the file over more servers: `lfs migrate -c 8`",
+    risk="heavy I/O while it is copied",
 )
 
 
@@ -52,16 +52,12 @@ def find(facts: Facts) -> Candidate | None:
         saving=saving.twice("servers"),
         remedies=(
             Remedy(
-                f"Spread it over more servers: `lfs setstripe -c 8 {quoted(_folder(file.path))}`, then write it again",
-                risk="only new files get it, and small files become slower",
+                f"Spread it over 8 servers: `lfs migrate -c 8 {quoted(file.path)}`",
+                risk=_ELSEWHERE.risk,
             ),
         ),
         confidence=0.85,
     )
-
-
-def _folder(path: str) -> str:
-    return path.rpartition("/")[0] or path
 
 
 def _chain(job: Job, file: HeavyFile, share: float) -> tuple[Link, ...]:

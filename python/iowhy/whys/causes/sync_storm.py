@@ -1,9 +1,12 @@
 """Many syncs for few bytes."""
+# long: syncs are calls, durable writes and operations of rings, and each has its own remedies
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from iowhy.invocation import quoted
 from iowhy.sentences import Sentence, worded
-from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
+from iowhy.whys import classes, evidence, links, named, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, plural, size
 from iowhy.whys.facts import Facts
@@ -23,20 +26,15 @@ REOPENED = 4
 TIMES_AS_LARGE = 4
 SMALL_COSTS = 1.33
 
-_FEWER_FILES = Remedy(
-    "Write fewer, larger files, or sync once for all of them (`sync -f` at the end)",
-    risk="a crash loses the files since the last sync",
-    for_authors=True,
-)
 _KEEP_OPEN = Remedy(
-    "Keep the file open, and sync once for many lines or records",
-    risk="a crash loses the lines since the last sync",
+    "Keep the file open, and sync it once for many writes",
+    risk="a crash loses what was written since the last sync",
     for_authors=True,
 )
 #: For whom each file costs.
 LARGER_FILES = Remedy(
-    "Write fewer, larger files (an archive, a log)",
-    risk="whoever reads them must know the new layout",
+    "Write one archive instead of many files",
+    risk="programs that read the single files find them no more",
     for_authors=True,
 )
 _LATER = Remedy(
@@ -44,7 +42,10 @@ _LATER = Remedy(
     risk="a crash loses the last seconds",
     for_authors=True,
 )
-_QUICK_DEVICE = Remedy("Keep the files on flash with a power-safe cache", risk="it costs money")
+_QUICK_DEVICE = Remedy(
+    "Move its files to an SSD with a power-safe cache",
+    risk="downtime for the move; the SSD costs money",
+)
 
 
 def find(facts: Facts) -> Candidate | None:
@@ -72,14 +73,14 @@ def find(facts: Facts) -> Candidate | None:
         saving=_saving(facts, spread),
         remedy=evidence.without_durable_writes(facts)
         or (
-            _FEWER_FILES
+            _once_for_all(facts)
             if spread
             else _KEEP_OPEN
             if _opened_each_time(facts)
-            else evidence.SYNC_ONCE
+            else evidence.sync_once(facts)
         ),
-        remedies=_remedies(syncs.files, spread),
-        by_remedy={_QUICK_DEVICE: saving.all_of_it("if a sync takes no time there")},
+        remedies=_remedies(facts, spread),
+        by_remedy={_quick_device(facts): saving.all_of_it("if a sync takes no time there")},
         # No lever takes away the durability of a write itself, nor that of an operation.
         provable=not (facts.calls.by_write or facts.calls.syncs_by_ring),
         needs=("syscalls", "waits"),
@@ -88,12 +89,36 @@ def find(facts: Facts) -> Candidate | None:
     )
 
 
-def _remedies(files: int | None, spread: bool) -> tuple[Remedy, ...]:
-    """What comes after the first one: fewer files only if there are many, and if the first does not say it already."""
-    fewer = not spread and (files is None or files >= FILES_MIN)
-    # A file that is synced once has no commits.
+def _once_for_all(facts: Facts) -> Remedy:
+    """One sync of the filesystem for many files."""
+    at = named.folder(facts)
+    do = (
+        f"Sync once for all files, at the end: `sync -f {quoted(at)}`"
+        if at
+        else "Sync once for all files, at the end"
+    )
+    return Remedy(do, risk="a crash before the end loses all of them", for_authors=True)
+
+
+def larger_files(facts: Facts, files: float | None) -> Remedy:
+    """The same with their number and place."""
+    many = "many" if files is None else count(files)
+    at = named.folder(facts)
+    return replace(
+        LARGER_FILES, do=f"Write one archive instead of {many} files{f' in {at}' if at else ''}"
+    )
+
+
+def _quick_device(facts: Facts) -> Remedy:
+    return replace(_QUICK_DEVICE, do=f"Move {named.data(facts)} to an SSD with a power-safe cache")
+
+
+def _remedies(facts: Facts, spread: bool) -> tuple[Remedy, ...]:
+    """What comes after the first one: fewer files only if there are many. A file that is synced once has no commits."""
+    files = facts.calls.syncs.files
+    fewer = files is None or files >= FILES_MIN
     later = () if spread else (_LATER,)
-    return (*((LARGER_FILES,) if fewer else ()), *later, _QUICK_DEVICE)
+    return (*((larger_files(facts, files),) if fewer else ()), *later, _quick_device(facts))
 
 
 def _summary(facts: Facts, each: float | None, spread: bool) -> Sentence:
@@ -306,7 +331,7 @@ def _measured(facts: Facts) -> Candidate | None:
         saving=Saving(
             1 - 1 / worst.times if known else 1.0, "if they cost no more than large ones"
         ),
-        remedy=_FEWER_FILES,
+        remedy=LARGER_FILES,
         confidence=0.75 if known else 0.55,
         lowered_by=(
             "how much each call makes durable is not known"

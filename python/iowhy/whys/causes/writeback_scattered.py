@@ -5,7 +5,7 @@ import math
 from iowhy.sentences import worded
 from iowhy.whys import classes, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.causes.sync_storm import LARGER_FILES
+from iowhy.whys.causes.sync_storm import LARGER_FILES, larger_files
 from iowhy.whys.chain import chain_of, count, link, percent
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.writeback import requested_bytes
@@ -40,8 +40,7 @@ def find(facts: Facts) -> Candidate | None:
                 f"{percent(share)} of the time is spent waiting to write", share, "share", "budget"
             ),
             link(
-                f"{count(writeback.background_passes)} writeback passes over "
-                f"{count(writeback.background_inodes)} inodes",
+                f"{count(writeback.background_passes)} writeback passes over {count(writeback.background_inodes)} inodes",
                 writeback.background_inodes,
                 "inodes",
                 "writeback",
@@ -74,6 +73,7 @@ def find(facts: Facts) -> Candidate | None:
             facts.requests.write_bytes,
             "if written in order",
         ),
+        remedies=(larger_files(facts, writeback.background_inodes), _EARLIER),
         needs=("writeback", "block_requests"),
         confidence=0.8,
     )
@@ -90,6 +90,11 @@ def _pages(facts: Facts) -> float | None:
     requested = requested_bytes(facts.relations)
     return pages if requested is None else min(pages, math.ceil(requested / facts.page_bytes))
 
+
+_EARLIER = Remedy(
+    "Start writeback earlier: `sysctl vm.dirty_background_bytes=67108864`",
+    risk="data that soon changes again is written more often",
+)
 
 CAUSE = Cause(
     name="writeback-scattered",
@@ -118,11 +123,7 @@ CAUSE = Cause(
     ),
     remedies=(
         LARGER_FILES,
-        Remedy("Let fewer writers write at a time", risk="each must wait for its turn"),
-        Remedy(
-            "Start writeback earlier: `sysctl vm.dirty_background_bytes=67108864`",
-            risk="needs root, and data that soon changes again is written more often",
-        ),
+        _EARLIER,
     ),
     find=find,
     unseen_without=("writeback",),

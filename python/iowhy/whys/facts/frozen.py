@@ -16,11 +16,12 @@ FREEZERS = (
 class Frozen(Struct, frozen=True):
     """One freeze as its waiters show it; `since_ns` and `until_ns` from the start, when the first began to wait and the last could go on.
 
-    `until_ns` is None if it was still frozen at the end. `waits`, by `threads` in `call`. `mount` is None where no wait has a file.
+    `until_ns` is None if it was still frozen at the end. `waits`, by `threads` in `call`, most of them of `comm`. `mount` is None where no wait has a file.
     """
 
     mount: str | None
     call: str | None
+    comm: str | None
     waits: int
     threads: int
     since_ns: int
@@ -35,10 +36,11 @@ WITH held AS (
   WHERE w.reason = '{REASON}'
   GROUP BY w.ts_ns, w.dur_ns, w.tid, w.syscall, w.dev
 ), mounts AS (SELECT dev, min(mount) AS mount FROM filesystems GROUP BY dev)
-SELECT m.mount, max_by(h.syscall, h.dur_ns) AS call, count(*) AS waits, count(DISTINCT h.tid) AS threads,
+SELECT m.mount, max_by(h.syscall, h.dur_ns) AS call, max_by(t.comm, h.dur_ns) AS comm, count(*) AS waits, count(DISTINCT h.tid) AS threads,
   min(h.ts_ns) - any_value(r.start_ns) AS since_ns,
   CASE WHEN max(h.ts_ns + h.dur_ns) < any_value(r.end_ns) THEN max(h.ts_ns + h.dur_ns) - any_value(r.start_ns) END AS until_ns
 FROM held AS h CROSS JOIN recording AS r LEFT JOIN mounts AS m ON m.dev = h.dev
+LEFT JOIN (SELECT tid, max(comm) AS comm FROM threads GROUP BY tid) AS t ON t.tid = h.tid
 GROUP BY m.mount ORDER BY sum(h.dur_ns) DESC, m.mount LIMIT 1
 """
 

@@ -7,8 +7,9 @@ from iowhy.whys.facts.requests import Requests
 
 
 class DeviceLimits(Struct, frozen=True):
-    """`device` is None in recordings that do not say it: then the requests are those of all devices."""
+    """`dev` and `device` are None in recordings that do not say it: then the requests are those of all devices."""
 
+    dev: int | None
     device: str | None
     read_limit_bytes_per_s: float | None
     write_limit_bytes_per_s: float | None
@@ -21,7 +22,7 @@ class DeviceLimits(Struct, frozen=True):
 
 
 _BY_DEVICE = """
-SELECT coalesce(d.name, (l.dev >> 20) || ':' || (l.dev & 1048575)) AS device, l.read_limit_bytes_per_s,
+SELECT l.dev, coalesce(d.name, (l.dev >> 20) || ':' || (l.dev & 1048575)) AS device, l.read_limit_bytes_per_s,
   l.write_limit_bytes_per_s, l.read_limit_per_s, l.write_limit_per_s, l.reads, l.writes, l.read_bytes,
   l.written_bytes AS write_bytes
 FROM device_limits l LEFT JOIN devices d ON d.dev = l.dev
@@ -29,7 +30,7 @@ ORDER BY l.dev
 """
 
 _TIGHTEST = """
-SELECT NULL AS device, min(read_limit_bytes_per_s) AS read_limit_bytes_per_s,
+SELECT CAST(NULL AS BIGINT) AS dev, NULL AS device, min(read_limit_bytes_per_s) AS read_limit_bytes_per_s,
   min(write_limit_bytes_per_s) AS write_limit_bytes_per_s, min(read_limit_per_s) AS read_limit_per_s,
   min(write_limit_per_s) AS write_limit_per_s, {reads} AS reads, {writes} AS writes,
   {read_bytes} AS read_bytes, {write_bytes} AS write_bytes

@@ -85,12 +85,13 @@ def cores_of_workers(
 
 
 class Layer(Struct, frozen=True):
-    """What computes: a filesystem, or a device below it; `how`: its algorithm or level, if known."""
+    """What computes: a filesystem, or a device below it; `how`: its algorithm or level, if known; `forced`: also of what does not get smaller."""
 
     kind: str
     name: str
     does: str
     how: str | None = None
+    forced: bool = False
 
 
 _COMPRESS = re.compile(r"(?:^|,)compress(-force)?=([a-z]+(?::-?\d+)?)")
@@ -114,7 +115,8 @@ def layer(
         how = None if asked is None or asked[2] in ("no", "none") else asked[2]
         if how is not None or (reads and _encoded(relations, most.dev)):
             does = "decompressing" if reads else "compressing"
-            return Layer("btrfs", most.mount, does, how)
+            forced = asked is not None and asked[1] is not None
+            return Layer("btrfs", most.mount, does, how, forced)
     return _device(relations, device)
 
 

@@ -32,7 +32,7 @@ def check_free(path: Path, force: bool) -> None:
     if not force and not _is_stream(path) and (path.is_file() or path.is_symlink()):
         raise Problem("file-exists", path=path)
     if not path.absolute().parent.is_dir():
-        raise Problem("no-directory", path=path)
+        raise Problem("no-directory", path=path, parent=path.absolute().parent)
 
 
 @contextmanager
@@ -74,7 +74,7 @@ def opened_folder(path: Path, *, force: bool) -> Iterator[Path]:
     if os.path.lexists(path) and not force:
         raise Problem("file-exists", path=path)
     if not path.absolute().parent.is_dir():
-        raise Problem("no-directory", path=path)
+        raise Problem("no-directory", path=path, parent=path.absolute().parent)
     fresh = _beside(path)
     try:
         fresh.mkdir(PRIVATE_DIRECTORY)

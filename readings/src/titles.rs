@@ -2,6 +2,8 @@
 //!
 //! Arguments end with a NUL each (proc_pid_cmdline(5)); a title is one string over all of them. Arguments may hold secrets, so of a
 //! string nothing is kept from the first word on that is an option, a path or a setting; what is left is a title if it has two words.
+//! Some write into it what they do just now (`postgres: app shop [local] idle`): of several titles of a process the words count that
+//! all begin with, if these are two.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -67,7 +69,27 @@ type Said = Option<Option<String>>;
 struct Known {
     first_ns: i64,
     next_ns: i64,
+    /// The first reading may have been its parent's.
+    is_first: bool,
     title: Option<String>,
+}
+
+impl Known {
+    fn read(&mut self, title: Option<String>) {
+        let kept = match (&self.title, &title) {
+            (Some(before), Some(now)) if !self.is_first => in_common(before, now),
+            _ => None,
+        };
+        self.is_first = false;
+        self.title = kept.or(title);
+    }
+}
+
+/// The words that two titles begin with.
+fn in_common(one: &str, other: &str) -> Option<String> {
+    let both = one.split(' ').zip(other.split(' '));
+    let words: Vec<&str> = both.take_while(|(a, b)| a == b).map(|(a, _)| a).collect();
+    (words.len() > 1).then(|| words.join(" "))
 }
 
 fn read((tgid, at): (i64, PathBuf)) -> (i64, Said) {
@@ -97,6 +119,7 @@ impl Titles {
             let known = self.known.entry(tgid).or_insert(Known {
                 first_ns: now_ns,
                 next_ns: now_ns,
+                is_first: true,
                 title: None,
             });
             if known.next_ns <= now_ns {
@@ -106,7 +129,7 @@ impl Titles {
         }
         for (tgid, said) in self.ask(due) {
             if let (Some(known), Some(title)) = (self.known.get_mut(&tgid), said) {
-                known.title = title;
+                known.read(title);
             }
         }
     }
@@ -175,15 +198,26 @@ mod tests {
         nix::unistd::mkfifo(&silent.join("cmdline"), nix::sys::stat::Mode::S_IRUSR).unwrap();
         let mut titles = Titles::new(&roots);
         titles.look(0, [1, 2]);
-        assert_eq!(titles.known[&1].title.as_deref(), Some("php-fpm: master process"));
+        assert_eq!(
+            titles.known[&1].title.as_deref(),
+            Some("php-fpm: master process")
+        );
         put(1, "php-fpm: pool www\0\0");
         titles.look(SOON_NS - 1, [1]);
-        assert_eq!(titles.known[&1].title.as_deref(), Some("php-fpm: master process"));
+        assert_eq!(
+            titles.known[&1].title.as_deref(),
+            Some("php-fpm: master process")
+        );
         titles.look(SOON_NS, [1]);
+        put(1, "php-fpm: pool www idle\0");
+        titles.last([1]);
         // A zombie has none: the last one stays.
         put(1, "");
         titles.last([1, 2]);
-        assert_eq!((titles.take(1).as_deref(), titles.take(2)), (Some("php-fpm: pool www"), None));
+        assert_eq!(
+            (titles.take(1).as_deref(), titles.take(2)),
+            (Some("php-fpm: pool www"), None)
+        );
         assert_eq!((titles.take(1), titles.now(1)), (None, None));
         put(1, "nginx: worker process\0");
         assert_eq!(titles.now(1).as_deref(), Some("nginx: worker process"));

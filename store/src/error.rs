@@ -10,13 +10,13 @@ pub enum Error {
     #[error("{path} {problem}: choose another name with -o")]
     Place { path: PathBuf, problem: Place },
     /// The directory cannot be made.
-    #[error("cannot make the recording {path} (-o chooses another place): {error}")]
+    #[error("-o {path}: cannot be made: {error}; choose another place")]
     Make { path: PathBuf, error: io::Error },
     /// A file of it, or the directory, cannot be read.
     #[error("cannot read {path}: {error}")]
     Read { path: PathBuf, error: io::Error },
     /// A file of it, or the directory, cannot be written.
-    #[error("cannot write {path}: {error}")]
+    #[error("cannot write {path}: {error}; -o chooses another place")]
     Write { path: PathBuf, error: io::Error },
     /// Its manifest is damaged.
     #[error("{path}: {error}")]

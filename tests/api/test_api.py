@@ -281,7 +281,7 @@ def test_what_a_record_is_to_cost_is_judged_as_on_the_command_line(
         (["./load"], {"json": True}, "json is the command line's alone; here ask .*json()"),
         (["./load"], {"live": True}, "live is the command line's alone"),
         (["./load"], {"sudo": True}, "sudo .*on=HOST"),
-        (["./load"], {"pid": 1}, "choose one of"),
+        (["./load"], {"pid": 1}, "--pid 1 and the command ./load"),
         (["./load"], {"duration": "1s"}, "--duration .*-p"),
         ([], {}, "nothing to record: give the words of a command, or .*pid=.*all="),
         ([], {"all": False}, "nothing to record"),

@@ -16,7 +16,7 @@ from tests.words.texts import ROOT
     ("arguments", "id_", "named"),
     [
         (["run"], "nothing-to-watch", None),
-        (["run", "-a", "--", "ls"], "several-targets", None),
+        (["run", "-a", "--", "ls"], "two-targets", "-a and the command ls"),
         (["run", "--duration", "3s", "--", "ls"], "duration-of-command", None),
         (["run", "--no-children", "-a"], "no-children-of-what", None),
         (["run", "-a", "--duration", "soon"], "not-a-time", "soon"),
@@ -27,7 +27,7 @@ from tests.words.texts import ROOT
         (["run", "-o", "/no/such/name", "--", "ls"], "no-folder", "/no/such"),
         (["why", "/no/such"], "no-such-recording-so", "/no/such"),
         (["why", "/etc/passwd"], "not-a-recording", "/etc/passwd"),
-        (["check", "/tmp"], "not-found", "/tmp"),
+        (["check", "/tmp"], "no-manifest", "/tmp"),
         (["report", "no-such-report", "/tmp"], "no-such-report-known", "no-such-report"),
         (["diagnose", "/no/such/file"], "no-such-file", "/no/such/file"),
         (["compare", "/no/a.iowhy", "/no/b.iowhy"], "no-such-recording", "/no/a.iowhy"),

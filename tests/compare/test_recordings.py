@@ -212,7 +212,7 @@ def test_progress_is_told_step_by_step(pair):
     ("arguments", "message"),
     [
         (["nowhere.iowhy", "nowhere.iowhy"], "nowhere.iowhy: no such recording"),
-        (["one"], "at least two"),
+        (["one"], "BEFORE AFTER"),
         (["--fail-on-regression", "x", "a", "b"], "--fail-on-regression x"),
         (["--", "a", "b", "--vs", "c"], "quote each command"),
         (["--", "a", "--vs"], "quote each command"),

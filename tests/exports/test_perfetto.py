@@ -181,7 +181,9 @@ def test_sums_of_threads_are_those_of_the_tables(trace: Read, generated: Recordi
                 assert set(got) == {(row[0], row[1]) for row in rows}
             else:
                 assert got.keys() == {(row[0], row[1]) for row in rows}
-    # Operations of io_uring and libaio have no track.
+        lengths = "SELECT sum(complete_ns - submit_ns) FROM async_operations"
+        operations = connection.execute(lengths).fetchall()[0][0]
+    assert sum(sums(trace, "/operations").values()) == operations > 0
     every = run(generated, "syscall-latency").to_pylist()
     total = sum(row["total_ns"] for row in every if " " not in row["name"])
     calls = sum(

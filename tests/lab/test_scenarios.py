@@ -83,7 +83,7 @@ def test_every_cause_of_a_live_machine_has_a_scenario() -> None:
 
 
 def test_an_unknown_name_says_which_there_are() -> None:
-    with pytest.raises(Problem, match=r"no scenario imbd; there are .*imdb"):
+    with pytest.raises(Problem, match=r"imbd: .*imdb"):
         scenario("imbd")
     with pytest.raises(Problem, match=r"--variant x: imdb has scattered, in-order"):
         scenario("imdb").variant("x")

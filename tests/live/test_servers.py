@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("live", "before_others")
     [
         ("redis-always", 0.3, "appendfsync everysec"),
         ("postgres-clients", 0.2, "synchronous_commit = off"),
-        ("nginx-cold", 0.3, "Run it again"),
+        ("nginx-cold", 0.3, "into memory before"),
     ],
 )
 def test_a_server_is_slow_for_its_reason(

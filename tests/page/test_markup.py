@@ -2,13 +2,16 @@
 
 import json
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from iowhy.views.html import whole_page as whole_page_module
 from iowhy.views.html.markup import Markup, element, escaped, joined
 from iowhy.views.html.whole_page import script_json, whole_page
+from iowhy.whys import classes
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -81,3 +84,9 @@ def test_the_page_forbids_the_network_and_foreign_scripts() -> None:
 def test_a_page_without_charts_has_no_scripts() -> None:
     page = whole_page("title", [Markup("<main></main>")], None)
     assert "<script" not in page and "script-src &#x27;none&#x27;" in page
+
+
+def test_every_class_of_time_has_a_colour() -> None:
+    style = (Path(whole_page_module.__file__).parent / "assets" / "page.css").read_text()
+    for at in range(len(classes.ALL)):
+        assert f".class-{at} {{" in style and f"--class-{at}: #" in style

@@ -376,7 +376,7 @@ def test_a_page_is_not_overwritten_unasked(story: Recording, tmp_path: Path) -> 
     with pytest.raises(Problem, match="--force"):
         run(["html", str(story.path), "-o", str(there)])
     assert there.read_text() == "mine"
-    with pytest.raises(Problem, match="of what"):
+    with pytest.raises(Problem, match=r"NAME\.iowhy"):
         run(["html"])
 
 

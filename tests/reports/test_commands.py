@@ -146,7 +146,7 @@ def test_sql_reads_this_recording_only(rec: Recording, tmp_path: Path, statement
         (["report", "syscalls", "REC", "--limit", "-1"], "--limit -1"),
         (
             ["report", "syscalls", "REC", "-o", "/nope/x.csv", "--format", "csv"],
-            "/nope/x.csv: its directory does not exist",
+            "/nope/x.csv: ",
         ),
         (["report", "syscalls", "REC", "-o", "/nope/x.csv"], "with -o use csv"),
         (["sql", "REC", "SELECT 1", "--format", "xml"], "--format xml"),

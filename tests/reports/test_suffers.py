@@ -166,6 +166,10 @@ def load(tgid: int, ms: int, **more: object) -> dict[str, object]:
         # Its own container holds most, without itself; and does not.
         ([("dd", "own", 6), ("dd", "own", 6), ("tar", "", 10)], ("own", "dd", 2, 12)),
         ([("dd", "own", 9), ("tar", "", 10)], (None, "tar", 1, 10)),
+        # Titles of one program; one title.
+        ([("pg: checkpointer", "", 7), ("pg: walwriter", "", 6), ("tar", "", 10)], ("pg", "pg: checkpointer", 2, 13)),
+        ([("pg: checkpointer", "", 11), ("tar", "", 10)], (None, "pg: checkpointer", 1, 11)),
+        ([("pg: app", "", 6), ("pg: app", "", 6), ("tar", "", 10)], (None, "pg: app", 2, 12)),
     ],
 )  # fmt: skip
 def test_who_causes_it_is_the_group_that_holds_most(
@@ -176,7 +180,12 @@ def test_who_causes_it_is_the_group_that_holds_most(
     """In `suffers` of the machine, in the verdict of a command and in `devices` it is the same one."""
     units = ("a.service", "session-3.scope")
     beside = [
-        {"tgid": at, "comm": comm, "container": group}
+        {
+            "tgid": at,
+            "comm": comm and comm.split(":")[0],
+            "title": comm if ": " in str(comm) else None,
+            "container": group,
+        }
         for at, (comm, group, _) in enumerate(others, 100)
         if comm is not None or group
     ]

@@ -22,7 +22,7 @@ from iowhy.views.top.app import Shown, TopApp
 from iowhy.views.top.levels import pages_of
 from iowhy.watching.asked import Asked
 from iowhy.watching.looking import Looking
-from iowhy.watching.moment import look
+from iowhy.watching.moment import device_name, look
 from iowhy.whys.verdict import judge
 from tests.whys.made import MS, START, Story
 
@@ -334,6 +334,12 @@ def test_what_has_ended_is_judged_at_once_whatever_judging_cost_before(tmp_path:
     (path / "manifest.json").write_text(replace(growing, command=later, complete=True).as_json())
     ended = list(looking.look(Asked(), None))
     assert ended[-1].findings
+
+
+def test_a_device_has_its_name_while_it_is_recorded() -> None:
+    one = next(Path("/sys/dev/block").iterdir())
+    assert device_name(one.name, True) == one.readlink().name
+    assert device_name(one.name, False) == one.name and device_name("vda", True) == "vda"
 
 
 def test_what_is_not_there_yet_is_not_told_as_nothing(rec: Path) -> None:

@@ -63,6 +63,16 @@ def test_which_errors_are_said(
         assert bool(told(ended(made, status))) == said, status
 
 
+@pytest.mark.parametrize(("kind", "said"), [("proc", 0), ("cgroup2", 0), ("tmpfs", 1), ("ext4", 1)])
+def test_files_that_the_kernel_makes_up_are_no_storage(
+    kind: str, said: int, tmp_path: Path
+) -> None:
+    """Who reads the memory of a process where nothing is gets EIO."""
+    made = story("pread64", 5)
+    made.tables["filesystems"][0]["kind"] = kind
+    assert len(told(made.made(tmp_path / "x.iowhy"))) == said
+
+
 def test_what_is_said(tmp_path: Path) -> None:
     made = story("write", 28).made(tmp_path / "x.iowhy")
     (said,) = told(made)

@@ -46,3 +46,19 @@ def test_a_larger_cache_is_told_to_who_reads_again(
     story.mode = mode
     said = _remedies(tmp_path / "x", _at_work("sqlite3", "/usr/bin/sqlite3", story), "cache-cold")
     assert ("cache_size" in said) is told
+
+
+@pytest.mark.parametrize(("times", "told"), [(1, False), (4, True)])
+def test_what_is_read_again_past_the_cache_is_known_by_its_places(
+    times: int, told: bool, tmp_path: Path
+) -> None:
+    """A database with a small buffer of its own: the larger one saves the reads of places that had been read."""
+    story = Story(4.0).caller("pread64", 400, blocked=8 * MS, reason="direct_io", jump=True)
+    story.cache(lookups=800, misses=0, refaults=0).requests(400, service=8 * MS, jump=True)
+    for number, request in enumerate(story.tables["block_requests"]):
+        request["sector"] = 8 * (number % (400 // times) * 7919 % 4001)
+    said = _remedies(
+        tmp_path / "x", _at_work("mariadbd", "/usr/sbin/mariadbd", story), "random-access"
+    )
+    assert ("innodb_buffer_pool_size" in said) is told
+    assert ("(ends 75 %" in said) is told

@@ -1,17 +1,15 @@
 """A remedy that ends two findings: it gains what both say, comes first with both, and the answer says so."""
 
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from iowhy.whys.finding import Finding
 from iowhy.whys.remedy import Fix
 from iowhy.whys.shared_remedies import MORE, together
-from iowhy.whys.verdict import Verdict, judge
+from iowhy.whys.verdict import Verdict
 from iowhy.whys.verdict_json import as_json
 
 from .conftest import Judge, finding
@@ -46,7 +44,7 @@ def test_a_warm_tree_takes_the_time_of_names_and_of_data(judged: Judge) -> None:
     names, data = both(verdict)
     assert verdict.findings[0] is data and data.share > names.share
     assert names.gain == data.gain == pytest.approx(names.share + data.share, abs=0.01)
-    assert names.remedies[0] == data.remedies[0] and "Run it again" in data.remedies[0]
+    assert names.remedies[0] == data.remedies[0] and "into memory before" in data.remedies[0]
     assert names.gain_condition == "if they are in memory"
     assert len(names.remedies) == len(names.remedy_gains) == len(set(names.remedies)) == 4
     told = {
@@ -54,29 +52,6 @@ def test_a_warm_tree_takes_the_time_of_names_and_of_data(judged: Judge) -> None:
         for one in json.loads(json.dumps(as_json(verdict)))["findings"]
     }
     assert told["cache-cold"] == ["metadata-cold"] and told["metadata-cold"] == ["cache-cold"]
-
-
-def test_what_runs_already_is_not_run_again(tmp_path: Path) -> None:
-    """A server that is recorded goes on: its files are read once ahead, which ends both as well."""
-    recording = cold_tree(150, 300).write(tmp_path / "x")
-    command = replace(recording.manifest.command, mode="attach")
-    manifest = replace(recording.manifest, command=command)
-    names, data = both(judge(replace(recording, manifest=manifest)))
-    assert names.gain == data.gain > data.share
-    assert data.remedies[0].startswith("Read all of it once")
-    assert not any("Run it again" in one for one in (*names.remedies, *data.remedies))
-
-
-def test_what_is_done_once_is_read_ahead_and_that_ends_both(judged: Judge) -> None:
-    """rsync has copied the tree: a second run finds nothing to do, and the next tree is as cold."""
-    story = cold_tree(150, 300).file(900, "/usr/bin/rsync")
-    for thread in story.tables["threads"]:
-        thread["comm"] = "rsync"
-    names, data = both(judged(story))
-    assert names.gain == data.gain == pytest.approx(names.share + data.share, abs=0.01)
-    assert names.remedies[0] == data.remedies[0]
-    assert data.remedies[0].startswith("Read all of it once")
-    assert not any("Run it again" in one for one in (*names.remedies, *data.remedies))
 
 
 def test_the_larger_one_leads(judged: Judge) -> None:
@@ -98,7 +73,7 @@ def test_not_where_a_second_run_finds_no_names(judged: Judge) -> None:
     verdict = judged(cold_tree(150, 300, removing=True))
     names, data = both(verdict)
     assert not names.gain_with and not data.gain_with
-    assert not any("Run it again" in one for one in names.remedies)
+    assert not any("into memory before" in one for one in names.remedies)
     assert data.gain == pytest.approx(data.share) and names.gain <= names.share
 
 

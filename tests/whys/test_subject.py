@@ -42,6 +42,30 @@ def test_what_is_no_program_is_called_what_it_is(
     assert _subject(tmp_path, command) == named
 
 
+@pytest.mark.parametrize(
+    ("blocked", "named"), [(0.8, "reader"), (0.3, "worker10"), (0.0, "worker10")]
+)
+def test_of_several_programs_it_is_the_one_at_work_which_waiting_for_a_disk_is(
+    tmp_path: Path, blocked: float, named: str
+) -> None:
+    story = Story(1.0).thread(10, user=0.5).thread(11, 11, user=0.05, blocked=blocked)
+    for row in story.tables["threads"]:
+        row["comm"] = "reader" if row["tid"] == 11 else "worker10"
+    assert _named(tmp_path, story) == named
+
+
+def test_who_computes_a_moment_is_not_what_sleeps(tmp_path: Path) -> None:
+    story = Story(1.0).thread(10, user=0.02)
+    assert _named(tmp_path, story) == "worker10"
+    story.thread(11, 11, user=0.01)
+    assert _named(tmp_path, story) == "the command"
+
+
+def _named(folder: Path, story: Story) -> str:
+    with Relations(story.made(folder / "made.iowhy")) as relations:
+        return subject(Command(argv=("sh", "-c", "a; b")), relations)
+
+
 def _subject(folder: Path, command: Command) -> str:
     story = Story(1.0).thread(10, user=0.9)
     with Relations(story.write(folder / "made.iowhy")) as relations:

@@ -261,5 +261,5 @@ def test_what_takes_its_input_away_is_not_run_again(deleted: bool | None, again:
     story.cache(lookups=400, misses=400).requests(400, bytes_=4 * KIB, service=2 * MS)
     verdict = recorded(story, "x.iowhy", argv=["mv", "/data/old", "/mnt/new"])
     found = next(one for one in verdict.findings if one.cause == "cache-cold")
-    assert any("Run it again" in one for one in found.remedies) is again
+    assert any("into memory before" in one for one in found.remedies) is again
     assert (found.proof is not None) is again

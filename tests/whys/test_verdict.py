@@ -1,6 +1,7 @@
 """The verdict: what leads, who gets the time, what lowers confidence, and the JSON form."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -96,7 +97,7 @@ def test_shares_never_exceed_the_time(
         )
         for at, (claims, beats) in enumerate(wanted)
     ]  # fmt: skip
-    shares = settle(tuple(pieces), found)
+    shares, _ = settle(tuple(pieces), found)
     listed = [share for share in shares if share >= 0.05]
     assert sum(listed) <= sum(piece.elapsed for piece in pieces) + 1e-9
     assert all(share >= 0 for share in shares)
@@ -192,11 +193,17 @@ def test_who_did_not_write_the_program_is_told_something_all_the_same(judged: Ju
         assert found.remedies and not any("transaction" in one for one in found.remedies)
 
 
+_TWO_WAYS = re.compile(r", or |\(also|/proc/PID")
+#: What is work is no risk.
+_EFFORT = re.compile(r"program must|change of the program|^needs root")
+
+
 def test_each_cause_has_a_remedy_for_those_who_only_run_the_program() -> None:
     for cause in causes():
-        assert [one for one in cause.remedies if not (one.for_authors or one.second_run)], (
-            cause.name
-        )
+        assert [one for one in cause.remedies if not one.for_authors], cause.name
+        for one in cause.remedies:
+            assert bool(one.risk) != one.looks and not _TWO_WAYS.search(one.do), one.do
+            assert not _EFFORT.search(one.risk), one.risk
 
 
 def test_an_answer_ends_in_what_to_do_and_not_in_where_that_is_documented(judged: Judge) -> None:

@@ -53,9 +53,6 @@ pub struct Options {
     /// Answer at once until "pace on" is written to `control`.
     #[arg(long)]
     unpaced: bool,
-    /// End when the process that started this one ends.
-    #[arg(long)]
-    die_with_parent: bool,
     #[command(flatten)]
     changes: Changes,
 }
@@ -71,9 +68,6 @@ pub fn serve(options: &Options) -> Result<()> {
     let ends = SigSet::from_iter([Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP]);
     // Blocked before any thread exists, so that only `wait` below receives them.
     ends.thread_block()?;
-    if options.die_with_parent {
-        nix::sys::prctl::set_pdeathsig(Signal::SIGTERM)?;
-    }
     behave_as_a_device();
     let backing = match &options.backing {
         Place::Memory => Backing::memory(options.size).context("--backing memory")?,

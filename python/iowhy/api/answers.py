@@ -88,6 +88,7 @@ class Rows:
 
         from iowhy.recordings.stored_rows import LOOK_AT_ALL
         from iowhy.reports.columns import arrays
+        from iowhy.reports.sql_errors import first_line
 
         connection = duckdb.connect(
             ":memory:", config={"enable_external_access": False, **LOOK_AT_ALL}
@@ -102,7 +103,7 @@ class Rows:
             connection.execute(f"CREATE TEMP VIEW rows AS SELECT {listed} FROM given")
             return ask(connection)
         except duckdb.Error as error:
-            raise Problem("sql", error=str(error).partition(chr(10))[0]) from None
+            raise Problem("sql", error=first_line(error)) from None
         finally:
             connection.close()
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def must_be_terminal(option: str) -> None:
     """Raises Problem where keys cannot be read or the view cannot be drawn."""
     if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
-        raise Problem("needs-terminal-keys-picture", option=option)
+        raise Problem("needs-terminal", option=option)
 
 
 def watch(request: "Request", out: Path) -> "tuple[Background, bool]":

@@ -44,7 +44,7 @@ def command(options: Options) -> None:
     if "--vs" in sides:
         slower = _commands(options, split_commands(sides), line)
     elif len(sides) < 2:
-        raise Problem("give-least-two-iowhy-compare")
+        raise Problem("one-recording")
     elif options.baseline:
         slower = _log(options, sides, line)
     else:

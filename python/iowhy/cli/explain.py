@@ -36,6 +36,6 @@ def command(options: Options) -> None:
         return
     if options.cause not in known:
         near = get_close_matches(options.cause, known, 1)
-        meant = f"; did you mean {near[0]}?" if near else ""
-        raise Problem("no-such-cause-shows", cause=options.cause, meant=meant)
+        meant = f"; did you mean `iowhy explain {near[0]}`?" if near else ";"
+        raise Problem("no-such-cause", cause=options.cause, meant=meant)
     console().print(Markdown(explained(known[options.cause]), hyperlinks=False))

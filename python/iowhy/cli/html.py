@@ -86,7 +86,7 @@ class _Page(Struct, frozen=True):
 
 def _page(results: tuple[str, ...], say: "Say") -> _Page:
     if not results:
-        raise Problem("what-before-after-experiment")
+        raise Problem("html-of-what")
     if len(results) > 1:
         from iowhy.comparisons.sides import open_sides
 

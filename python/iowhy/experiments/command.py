@@ -218,7 +218,7 @@ def _child(
         try:
             os.execvpe(argv[0], argv, environment)
         except (FileNotFoundError, NotADirectoryError):
-            os.write(ready, b"no such command")
+            os.write(ready, b"command not found; check its name, or give its path")
     except OSError as error:
         os.write(ready, f"cannot be started: {error.strerror or error}".encode(errors="replace"))
     except BaseException:

@@ -179,8 +179,8 @@ class LiveExecutor(Struct):
         made = self._left.get(tuple(command))
         if ended.status is not None and made is not None:
             why += f" when it was run again; {left_behind.advice(made)}"
-        hint = "" if ended.status is None else " (--ignore-failure measures it all the same)"
-        raise Problem("command-why-hint", command=shown(command), why=why, hint=hint)
+        hint = "" if ended.status is None else "; --ignore-failure measures it all the same"
+        raise Problem("failed-command", command=shown(command), why=why, hint=hint)
 
 
 def _settle(directory: Path) -> None:

@@ -103,7 +103,7 @@ def read_saved(path: Path) -> Saved:
             left_out=own.left_out,
             failed=own.failed,
             trials=[
-                Ran(one.condition, one.factor, one.reached, one.others and one.others.cpus)
+                Ran(one.condition, one.factor, one.reached, one.others.cpus if one.others else None)
                 for one in kept
             ],
             repeated=own.repeated,

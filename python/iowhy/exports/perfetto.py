@@ -35,6 +35,11 @@ _PAUSES = """SELECT e.tgid, e.tid, t.comm, 'paused for dirty pages' AS track, e.
     'pause' AS name, e.dirty_pages, e.limit_pages
 FROM dirty_throttle e LEFT JOIN named_threads t ON t.tgid = e.tgid AND t.tid = e.tid
 ORDER BY e.tgid, e.tid, e.ts_ns, e.pause_ns DESC"""
+#: From submission to result, on the tracks of the thread that submitted them.
+_OPERATIONS = f"""SELECT e.tgid, e.tid, t.comm, 'operations' AS track, e.submit_ns AS begin_ns, e.complete_ns - e.submit_ns AS dur_ns,
+    e.op AS name, f.path, e."offset" AS offset_bytes, e.bytes AS asked_bytes, e.ret, e.api, e.ran
+FROM async_operations e LEFT JOIN named_threads t ON t.tgid = e.tgid AND t.tid = e.tid {_NAMED}
+ORDER BY e.tgid, e.tid, e.submit_ns, dur_ns DESC"""
 
 #: Each request with the call that it is for: that of the thread which submitted it; of what the kernel writes
 #: back, the sync call that waits for that file then. The call is one, so a flow never forks.
@@ -133,7 +138,7 @@ def _write_rows(trace: Trace, ask: Callable[[str], Iterator[Batch]]) -> None:
     ):
         for tgid, comm in zip(row["tgid"].tolist(), row["comm"].tolist(), strict=True):
             trace.process(tgid, comm or "")
-    for sql in (_CALLS, _WAITS, _PAUSES):
+    for sql in (_CALLS, _WAITS, _PAUSES, _OPERATIONS):
         _threads(trace, ask(sql))
     _requests(trace, ask(_REQUESTS))
     for sql in (_COMMITS, _PASSES):
@@ -149,16 +154,8 @@ def _write_rows(trace: Trace, ask: Callable[[str], Iterator[Batch]]) -> None:
 
 
 def _threads(trace: Trace, batches: Iterator[Batch]) -> None:
-    """Slices on a thread's own track, or on one below it; where they overlap, which a whole recording has not, in lanes."""
-    lanes = Lanes()
-    for batch in batches:
-        begins, ends = _span(batch)
-        tids = _signed(batch["tid"])
-        lane = lanes.assign(tids, begins.view(np.int64), ends.view(np.int64))
-        tracks = _tracks(batch, ("tgid", "tid", "comm", "track"), lane, trace, _thread_track)
-        known = ("tgid", "tid", "comm", "track", "begin_ns", "dur_ns", "name")
-        names = trace.names(batch["name"])
-        trace.write(Events(tracks, begins, names, ends, _notes(trace, batch, known)))
+    """Slices on a thread's own track, or on one below it; where they overlap, as operations do, in lanes."""
+    _slices(trace, batches, "tid", ("tgid", "tid", "comm", "track"), _thread_track)
 
 
 def _thread_track(trace: Trace, told: Sequence[object], lane: int) -> int:
@@ -246,9 +243,16 @@ def _device_track(trace: Trace, told: Sequence[object], lane: int) -> int:
 
 
 def _filesystems(trace: Trace, batches: Iterator[Batch]) -> None:
-    """Commits and passes; those of which nobody knows how long they took are instants."""
+    """Commits and passes."""
+    _slices(trace, batches, "key", ("key", "track"), _filesystem_track)
+
+
+def _slices(
+    trace: Trace, batches: Iterator[Batch], key: str, columns: Sequence[str], track: "TrackOf"
+) -> None:
+    """In the lanes of each key; those of which nobody knows how long they took are instants."""
     lanes = Lanes()
-    beside = ("key", "track", "begin_ns", "dur_ns", "name")
+    beside = (*columns, "begin_ns", "dur_ns", "name")
     for batch in batches:
         known = batch.known("dur_ns")
         for part, timed in (
@@ -258,9 +262,9 @@ def _filesystems(trace: Trace, batches: Iterator[Batch]) -> None:
             if not len(part):
                 continue
             begins, ends = _span(part)
-            keys = _signed(part["key"])
+            keys = _signed(part[key])
             lane = lanes.assign(keys, begins.view(np.int64), ends.view(np.int64)) if timed else None
-            tracks = _tracks(part, ("key", "track"), lane, trace, _filesystem_track)
+            tracks = _tracks(part, columns, lane, trace, track)
             names, notes = trace.names(part["name"]), _notes(trace, part, beside)
             trace.write(Events(tracks, begins, names, ends if timed else None, notes))
 

@@ -147,5 +147,5 @@ def _why_none(word: str) -> str:
     if any(sign in word for sign in "*?[") and not Path(word).exists():
         return "nothing has such a name"
     if Path(word).is_dir():
-        return "no recording is below it"
+        return "no recording in it; give a folder that holds NAME.iowhy, at any depth"
     return "no such recording or folder"

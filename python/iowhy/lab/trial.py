@@ -142,8 +142,7 @@ def _once(
             # Ctrl-C, which the recorder passed on: nobody waits for a verdict on half a trial.
             raise SystemExit(status)
         if status != 0:
-            what = f"{scenario.name} {variant.name}: {' '.join(plan.argv)}"
-            raise Problem("status", what=what, status=status)
+            raise Problem("trial-failed", argv=" ".join(plan.argv), status=status)
         statistics = tuple(_difference(a, b) for a, b in zip(before, after, strict=True))
         reread = (
             0 if plan.cold is not False else sum(one.get("read_bytes", 0) for one in statistics)

@@ -9,11 +9,12 @@ from msgspec import Struct
 from iowhy.errors import Problem
 from iowhy.package_files import files_by_name
 from iowhy.relations import Relations
+from iowhy.relations.sql_header import parse_headed
 from iowhy.tables import budget_classes
 
 UNITS = ("count", "ns", "bytes", "share")
 
-_HEADER = re.compile(r"--\s*(title|unit|sensor|classes|state)\s*:\s*(.*)\Z")
+_NEEDED = ("title", "unit", "sensor", "classes")
 _PARTS = re.compile(r"^--\s*by (file|call)\s*$", re.MULTILINE)
 
 
@@ -44,14 +45,8 @@ class Part(Struct, frozen=True):
 
 def parse(name: str, text: str) -> Measure:
     """The measure in `text`. Raises Problem that names what is wrong."""
-    fields: dict[str, str] = {}
-    lines = text.splitlines()
-    while lines and (header := _HEADER.match(lines[0])):
-        fields[header[1]] = header[2].strip()
-        lines.pop(0)
-    for field in ("title", "unit", "sensor", "classes"):
-        if not fields.get(field):
-            raise Problem("sql-header-no-line", name=name, field=field)
+    headed = parse_headed(text, f"{name}.sql", (*_NEEDED, "state"), _NEEDED)
+    fields = headed.fields
     if fields["unit"] not in UNITS:
         raise Problem("sql-unit-not-one", name=name, fields=fields["unit"], units=", ".join(UNITS))
     known = budget_classes()
@@ -59,7 +54,7 @@ def parse(name: str, text: str) -> Measure:
     for key in keys:
         if key not in known:
             raise Problem("sql-classes-not-one", name=name, key=key, known=", ".join(known))
-    whole, *rest = _PARTS.split("\n".join(lines))
+    whole, *rest = _PARTS.split(headed.sql)
     parts = dict(zip(rest[::2], map(str.strip, rest[1::2]), strict=True))
     if not whole.strip():
         raise Problem("sql-there-no-sql", name=name)

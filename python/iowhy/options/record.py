@@ -123,16 +123,17 @@ class Options:
 
 def check(options: Options) -> None:
     """Is one thing asked for, and does what is said of it go together? Raises Problem."""
-    targets = [
-        bool(options.argv),
-        bool(options.pids),
-        options.all_,
-        bool(options.groups),
-    ]
-    if sum(targets) == 0:
+    given = {
+        "-a": options.all_,
+        **{f"--pid {pid}": True for pid in options.pids[:1]},
+        **{f"{kind} {name}": True for kind, name in options.groups[:1]},
+        f"the command {' '.join(options.argv[:1])}": bool(options.argv),
+    }
+    targets = [name for name, asked in given.items() if asked]
+    if not targets:
         raise Problem("nothing-to-watch")
-    if sum(targets) > 1:
-        raise Problem("several-targets")
+    if len(targets) > 1:
+        raise Problem("two-targets", targets=" and ".join(targets))
     if options.quiet and options.as_json:
         raise Problem("quiet-and-json")
     if options.stacks and options.no_stacks:

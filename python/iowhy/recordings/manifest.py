@@ -197,7 +197,7 @@ def read_manifest(path: Path) -> Manifest:
     try:
         data = read_plain(path, MANIFEST_MAX_BYTES)
     except FileNotFoundError:
-        raise Problem("not-found", path=path, parent=path.parent) from None
+        raise Problem("no-manifest", path=path.parent, name=path.name) from None
     return parsed_manifest(data, path)
 
 
@@ -206,9 +206,7 @@ def parsed_manifest(data: bytes | str, path: Path) -> Manifest:
     try:
         version = msgspec.json.decode(data, type=_Version).schema
         if version != schema.VERSION:
-            raise Problem(
-                "written-schema-iowhy-reads", path=path, version=version, read=schema.VERSION
-            )
+            raise Problem("other-schema", path=path, version=version, read=schema.VERSION)
         return msgspec.json.decode(data, type=Manifest)
     except msgspec.ValidationError as error:  # names the key: `$.command.argv[2]`
         raise Problem("path-error", path=path, error=error) from None

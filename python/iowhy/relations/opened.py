@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from functools import cached_property
-from types import TracebackType
 
 from iowhy.recordings import Recording
 from iowhy.recordings.open_tables import OpenTables
@@ -33,12 +32,7 @@ class Relations:
     def __enter__(self) -> "Relations":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -293,7 +293,11 @@ def _named(where: str) -> Iterator[None]:
     except (duckdb.IOException, duckdb.InvalidInputException, duckdb.OutOfMemoryException):
         raise
     except duckdb.Error as error:
-        raise Problem("where-error", where=where, error=first_line(error)) from None
+        names = where == "SQL" and isinstance(
+            error, duckdb.BinderException | duckdb.CatalogException
+        )
+        hint = ' (`iowhy sql REC --list` lists tables, "DESCRIBE TABLE" columns)' if names else ""
+        raise Problem("sql-wrong", where=where, error=first_line(error), hint=hint) from None
 
 
 def _select(

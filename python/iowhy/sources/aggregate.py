@@ -40,7 +40,7 @@ def _series(form: str, groups: Sequence[Columns], offset: int, cpus: int | None)
     """Groups of one table and key as one series; what some intervals lack is NaN, or NO_LEVEL."""
 
     def joined(
-        name: str, of: Callable[[Columns], Mapping[str, array[Any]]], none: float, kind: type
+        name: str, of: "Callable[[Columns], Mapping[str, array[Any]]]", none: float, kind: type
     ) -> Any:
         return np.concatenate(
             [

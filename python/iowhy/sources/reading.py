@@ -5,6 +5,7 @@ import select
 import shutil
 import sys
 import tempfile
+from difflib import get_close_matches
 from pathlib import Path
 from typing import BinaryIO
 
@@ -46,8 +47,9 @@ def named(name: str | None) -> Format | None:
     for form in formats():
         if form.name == name:
             return form
-    known = ", ".join(form.name for form in formats())
-    raise Problem("no-such-format-known", name=name, known=known)
+    near = get_close_matches(name, [form.name for form in formats()], 1)
+    meant = f"; did you mean {near[0]}?" if near else ";"
+    raise Problem("no-such-format", name=name, meant=meant)
 
 
 def read(

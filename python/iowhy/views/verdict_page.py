@@ -1,5 +1,6 @@
 """The verdict of a recording on one screen: what is slow, the fix with its saving and risk, three facts, and where to read more."""
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -21,6 +22,7 @@ from iowhy.whys.verdict_json import as_json as verdict_as_json
 if TYPE_CHECKING:  # slow to import
     from rich.console import Console
 
+_NUMBER = re.compile(r"\d[\d,.]*\b")
 #: What a screen holds at most, at 80 columns.
 LINES, WORDS = 25, 180
 #: The answer with the first fix and its risk: what the fix takes gives way to that.
@@ -139,7 +141,7 @@ def _draw(
     if first is not None and not found.too_short:
         _fixes(out, found, first, fixes, conditions)
         verdict_tables.show_machine(out, overview.suffering)
-        _facts(out, first, facts)
+        _facts(out, found, first, facts)
         _sure(out, overview, first)
     budget_bar.show(out, overview)
     out.print()
@@ -189,15 +191,23 @@ def _fixes(out: "Console", found: Verdict, first: Finding, most: int, conditions
             labelled(out, "", f"It also ends {also}.")
 
 
-def _facts(out: "Console", first: Finding, most: int) -> None:
-    """The numbers that the answer rests on; of paths through the program the first."""
+def _facts(out: "Console", found: Verdict, first: Finding, most: int) -> None:
+    """The numbers that the answer rests on and does not say itself; of paths through the program the first."""
+    said = set(_NUMBER.findall(found.headline))
     links = [one for one in first.chain if not (one.report == "budget" and one.unit == "share")]
     of_code = [one for one in links if one.frames][:1] if most > 1 else []
-    facts = [one for one in links if not one.frames][: most - len(of_code)] + of_code
-    if facts:
+    new = [one for one in links if not one.frames and _adds(one.statement, said)]
+    facts = new[: most - len(of_code)] + of_code
+    if facts or first.healthy:
         out.print()
     for number, one in enumerate(facts):
         labelled(out, "" if number else "Because", one.statement)
+
+
+def _adds(statement: str, said: set[str]) -> bool:
+    """Whether it has a number that was not said, or none at all."""
+    numbers = set(_NUMBER.findall(statement))
+    return not numbers or not numbers <= said
 
 
 def _sure(out: "Console", overview: Overview, first: Finding) -> None:

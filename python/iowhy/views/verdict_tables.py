@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from iowhy.commands.overview import Row
 from iowhy.views.cells import number_or_none
-from iowhy.views.columns import Column, column
 from iowhy.views.styled import Text
+from iowhy.views.table_columns import Column, column
 from iowhy.views.terminal import print_rows
 from iowhy.whys import classes
 

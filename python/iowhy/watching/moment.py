@@ -11,9 +11,9 @@ from iowhy.relations import Relations
 from iowhy.relations.narrowed import Narrowed
 from iowhy.reports import engine
 from iowhy.reports.engine import Row
-from iowhy.titles import name_of
 from iowhy.watching.asked import Asked
 from iowhy.watching.growing import Grown, grown
+from iowhy.watching.titles import name_of
 
 #: Rows of one report that are kept: of more processes nobody reads.
 MOST_ROWS = 20_000
@@ -65,6 +65,7 @@ def look(path: Path, asked: Asked) -> Moment:
         whole_rows = not relations.facts.mismatches
     if of.grows:
         processes = _named(processes)
+    devices = [{**row, "name": device_name(row["device"], of.grows)} for row in devices]
     return Moment(of, begin, end, budget, processes, containers, files, devices, whole_rows)
 
 
@@ -87,6 +88,14 @@ def _named(rows: Sequence[Row]) -> list[Row]:
         reader.join(_PATIENCE_S)
     known = dict(names)
     return [{**row, "comm": row["comm"] or known.get(row["tgid"])} for row in rows]
+
+
+def device_name(numbers: object, grows: bool) -> object:
+    """Devices' names, too, are written down at the end: until then this machine has them (sysfs-dev)."""
+    try:
+        return Path(f"/sys/dev/block/{numbers}").readlink().name if grows else numbers
+    except OSError:
+        return numbers
 
 
 def _narrowed(of: Grown, begin_ns: int, end_ns: int) -> Narrowed:

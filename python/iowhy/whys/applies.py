@@ -11,8 +11,10 @@ from pathlib import PurePath
 
 from msgspec import Struct
 
+from iowhy.whys.evidence import direct_io
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.programs import bytes_moved, executables, files_moved, matched
+from iowhy.whys.facts.requests import read_again
 from iowhy.whys.thresholds import LISTED
 
 #: What a compressor writes of data that it cannot make smaller, of what it reads, at most: headers of blocks.
@@ -84,6 +86,8 @@ def _reads_again(facts: Facts) -> bool:
     True if not known: what ran already may have read it before.
     """
     again = facts.cache.reread_share
+    if direct_io(facts):
+        again = max(again or 0.0, read_again(facts.relations))
     return facts.run.mode != "run" or again is None or again >= LISTED
 
 

@@ -40,9 +40,6 @@ def _named(chosen: Callable[[Call], bool]) -> frozenset[str]:
     return frozenset(call.name for call in calls().values() if chosen(call))
 
 
-#: Calls that wait to read or to write where nothing else is known of the wait.
-READ_CALLS = _named(lambda c: c.kind in ("read", "lookup") or c.direction == "read")
-WRITE_CALLS = _named(lambda c: c.kind in ("write", "change") or c.direction == "write")
 SYNC_CALLS = _named(lambda c: c.kind == "sync")
 #: Calls that move a file's data, with a length: the others above only touch names.
 DATA_READS = _named(lambda c: c.kind == "read" and c.moves_data)
@@ -59,7 +56,6 @@ KNOWN_REASONS = frozenset(reasons())
 #: Kinds of on-CPU kernel time (the relations of budget/): of the thread itself, because there was no free memory.
 RECLAIM = "freeing memory"
 FILE_CALLS = "calls on files"
-FAULTS = "page faults and interrupts"
 
 
 def quoted(names: frozenset[str]) -> str:

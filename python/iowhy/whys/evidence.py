@@ -23,10 +23,22 @@ TOO_LITTLE = 0.02
 #: Pages: 1 MiB. So few are swapped on any machine.
 SWAP_PAGES = 256
 #: What ends a wait for what is read for the first time, whichever kind of thing that is.
-READ_FIRST = Remedy("Read its files once before they are needed", risk="others have less memory")
+READ_FIRST = Remedy(
+    "Read its files into memory before they are needed", risk="others have less memory"
+)
 _SINCE_LAST = "a crash loses what was written since the last sync"
 SYNC_ONCE = Remedy("Sync once for many writes", risk=_SINCE_LAST, for_authors=True)
+#: The same of who syncs whole filesystems, as sync(1) does.
+_SYNC_LAST = Remedy(
+    "Call `sync` once, after all changes, instead of after each",
+    risk=_SINCE_LAST,
+    for_authors=True,
+)
 _SINCE = "a crash loses what was written since the last fsync"
+COMPRESS = Remedy(
+    "Compress its data with zstd, so that fewer bytes move", risk="compressing takes CPU time"
+)
+_SINCE_SECONDS = "a crash loses the files of the last half minute"
 #: Disks of virtio, which all say that they rotate, whatever is behind them.
 SAYS_SO_ALWAYS = re.compile(r"vd[a-z]+")
 #: The mode of runnable time while CPUs idle (relations/budget_cells.sql).
@@ -139,9 +151,9 @@ def bytes_per_sync(facts: Facts) -> float | None:
     return facts.calls.sync_median_bytes
 
 
-def read_first(facts: Facts) -> Remedy:
-    """How its data comes to be in memory before it is needed."""
-    typed = named.read_into_memory(facts)
+def read_first(facts: Facts, *, names: bool = False) -> Remedy:
+    """How its data, or the names in its tree, come to be in memory before they are needed."""
+    typed = named.read_into_memory(facts, names=names)
     if typed is None:
         return READ_FIRST
     return replace(READ_FIRST, do=f"Read all of it into memory before it is needed: `{typed}`")
@@ -232,17 +244,35 @@ def busy_while_waiting(facts: Facts) -> float | None:
     return min(1.0, busy / waiting)
 
 
+def sync_once(facts: Facts) -> Remedy:
+    """One sync for many changes, in words for who calls fsync, or for who syncs whole filesystems."""
+    return _SYNC_LAST if facts.calls.sync_name in ("sync", "syncfs") else SYNC_ONCE
+
+
 def without_durable_writes(facts: Facts) -> Remedy | None:
     """What to do if writes wait themselves until they are durable; None if separate calls sync."""
     if not facts.calls.by_write:
         return None
-    if facts.mounted_sync:
-        at = named.waited_mount(facts) or "/"
-        return Remedy(f"Mount it without sync: `mount -o remount,async {quoted(at)}`", risk=_SINCE)
+    written = facts.written_filesystem
+    if written is not None and written.mounted_sync:
+        return Remedy(
+            f"Mount it without sync: `mount -o remount,async {quoted(written.mount)}`",
+            risk=_SINCE_SECONDS,
+        )
     one = named.file(facts)
     return Remedy(
         f"Open {one or 'its files'} without O_SYNC or O_DSYNC, and fsync once for many writes",
         risk=_SINCE,
+        for_authors=True,
+    )
+
+
+def without_syncs(facts: Facts) -> Remedy:
+    """For syncs that somebody else's program decides on: it calls them through the C library, unless it is a Go program."""
+    return Remedy(
+        f"Run it without syncs if what it writes can be made again (`eatmydata {facts.run.who} …`; not for Go or static programs)",
+        risk="a power cut may leave what it wrote broken",
+        link="https://manpages.debian.org/bookworm/eatmydata/eatmydata.1.en.html",
     )
 
 
@@ -309,3 +339,20 @@ def by_function(facts: Facts) -> Remedy:
 def let_run_on_all(facts: Facts) -> Remedy:
     """If threads are bound to a CPU."""
     return Remedy(named.all_cpus(facts), risk="work that these CPUs were kept for gets slower")
+
+
+def compress(facts: Facts) -> Remedy:
+    """Its file, as it is compressed; what it writes before it is written."""
+    path = named.file(facts)
+    if path is None or not path.startswith("/"):
+        return COMPRESS
+    if facts.requests.direction != "read":
+        return Remedy(
+            f"Write {path} compressed with zstd",
+            risk="programs that read it as it is now fail",
+            for_authors=True,
+        )
+    return Remedy(
+        f"Compress the file, and read it with `zstdcat`: `zstd {quoted(path)}`",
+        risk="reading takes more CPU time",
+    )

@@ -79,10 +79,10 @@ def data(facts: Facts) -> str:
     return file(facts) or ("its files" if within is None else f"the files in {within}")
 
 
-def read_into_memory(facts: Facts) -> str | None:
-    """The command that reads its data into memory; None if it is not known where that is."""
+def read_into_memory(facts: Facts, *, names: bool = False) -> str | None:
+    """The command that reads its data into memory, or the names in its tree; None if it is not known where that is."""
     one, within, below = file(facts), folder(facts), tree(facts)
-    if below is not None:
+    if below is not None and (names or one is None):
         reads = (facts.calls.reads.done_bytes or 0.0) >= _MIB
         return (
             f"find {quoted(below)} -type f -exec cat {{}} + > /dev/null"
@@ -141,7 +141,10 @@ def all_cpus(facts: Facts) -> str:
     pids = attached(facts).split(",")
     if pids[0]:
         return f"Let it run on all CPUs: `taskset -acp {every} {pids[0]}`"
-    return f"Let it run on all CPUs: `taskset -c {every} {again(facts)}".rstrip() + "`"
+    typed = again(facts)
+    if not typed:
+        return f"Start it on all CPUs, with `taskset -c {every}`"
+    return f"Let it run on all CPUs: `taskset -c {every} {typed}`"
 
 
 def _binder(argv: tuple[str, ...]) -> str:

@@ -28,7 +28,7 @@ documentation says so:
     files = ["*/hsperfdata_*/*"]        # optional: only if there is a file of each pattern
     syncs = ["*.dpkg-new"]              # optional: patterns of the files whose syncs it ends; without: of any
     spares = ["*/rpmdb.sqlite*"]        # optional: patterns of files whose syncs it leaves
-    syncs_by = ["pwrite64"]             # optional: the calls that sync, where it ends only these
+    syncs_by = "writes"                 # optional: it ends only syncs that are writes (O_SYNC, O_DSYNC), or only "calls" (fsync and the like)
     syncing_threads = 2                 # optional: only where so many threads or more sync files of `syncs`
     reads = ["*.jar"]                   # optional: patterns of the files whose reads it ends; without: of any
     words = ["--checksum"]              # optional, as all down to again (iowhy.whys.applies): only where it was typed with
@@ -46,7 +46,7 @@ documentation says so:
     orders = true                       # optional: it changes only the order of what is read
     less = true                         # optional: it leaves work out, instead of doing it on more CPUs
     do = "…"
-    risk = "…"                          # what it costs; "none"
+    risk = "…"                          # what may go wrong, is lost or gets slower
     link = "https://…"
 
 A remedy is about what the program itself syncs: its processes, if it is known by its executable, or else its own files. A remedy
@@ -55,7 +55,7 @@ requests that read files, and if that is next to nothing it is not offered. One 
 work out likewise (by_less).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 
 from msgspec import Struct, toml
@@ -65,9 +65,11 @@ from iowhy.package_files import files_by_name
 from iowhy.units import percent
 from iowhy.whys import classes
 from iowhy.whys.applies import Conditions, applies
+from iowhy.whys.evidence import direct_io
 from iowhy.whys.facts import Facts, filesystems
 from iowhy.whys.facts.programs import executables, matched
 from iowhy.whys.facts.read_files import share_of_reads
+from iowhy.whys.facts.requests import read_again
 from iowhy.whys.facts.synced import Own, share_of_syncs, threads_that_sync
 from iowhy.whys.remedy import Remedy
 from iowhy.whys.thresholds import LISTED
@@ -97,7 +99,7 @@ class Setting(Conditions, frozen=True, kw_only=True, forbid_unknown_fields=True)
     files: tuple[str, ...] = ()
     syncs: tuple[str, ...] = ()
     spares: tuple[str, ...] = ()
-    syncs_by: tuple[str, ...] = ()
+    syncs_by: str = ""
     syncing_threads: int | None = None
     reads: tuple[str, ...] = ()
     computes: bool = False
@@ -128,6 +130,8 @@ class Program(Struct, frozen=True, forbid_unknown_fields=True):
     next_to: tuple[str, ...] = ()
     #: Its processes in a recording; empty where it is not known by its executable there.
     tgids: frozenset[int] = frozenset()
+    #: It is known as a library that another program calls.
+    by_library: bool = False
 
     @property
     def names(self) -> frozenset[str]:
@@ -157,12 +161,16 @@ def at_work(facts: Facts) -> tuple[Program, ...]:
         )
 
     found = [(one, [r for r in one.known_by if holds(r)]) for one in programs()]
-    return tuple(
-        replace(one, tgids=frozenset().union(*(running[r.executable or ""] for r in held)))
-        if all(rule.executable for rule in held)
-        else one
-        for one, held in found
-        if held
+    return tuple(_at_work(one, held, running) for one, held in found if held)
+
+
+def _at_work(program: Program, held: list[Rule], running: Mapping[str, frozenset[int]]) -> Program:
+    """With its processes, if it is known by its executable alone."""
+    if all(rule.executable for rule in held):
+        tgids = frozenset().union(*(running[rule.executable or ""] for rule in held))
+        return replace(program, tgids=tgids)
+    return replace(
+        program, by_library=bool(program.own) and not any(rule.executable for rule in held)
     )
 
 
@@ -198,14 +206,16 @@ def remedies(
                 continue
             own = _own(facts, program)
             part = _part(facts, one, own, of_syncs=of_syncs, of_reads=of_reads)
+            if one.again and direct_io(facts):
+                part = min(part, read_again(facts.relations) or 1.0)
             if part < LISTED:
                 continue
-            of = "reads" if one.reads or of_reads else "syncs"
+            of = "reads" if one.reads or of_reads or one.again else "syncs"
             ends = "" if part == 1.0 else f" (ends {percent(part)} of the time in {of})"
             found.append(
                 Remedy(
                     do=f"{one.do}{ends}",
-                    risk="" if one.risk == "none" else one.risk,
+                    risk=one.risk,
                     link=one.link,
                     program=program.name,
                     part=part,

@@ -36,7 +36,7 @@ def _program(one: Program) -> str:
         servers = _listed(one.server, " or ")
         lines[-1] += f" Behind a client with one of {libraries}: its process {servers}."
     if one.once:
-        lines[-1] += " A second run is not a remedy for it: what it has done is done."
+        lines[-1] += " A second run proves nothing: what it has done is done."
     lines += ["", "| cause | what to do | risk |", "|---|---|---|"]
     for remedy in one.remedies:
         causes = ", ".join(f"[{name}](causes/{name}.md)" for name in remedy.causes)
@@ -74,6 +74,9 @@ def _listed(words: tuple[str, ...], between: str) -> str:
     return between.join(f"`{one}`" for one in words)
 
 
+_BY = {"writes": "writes (O_SYNC, O_DSYNC)", "calls": "calls (fsync and the like)"}
+
+
 def _ended(remedy: Setting) -> str:
     """Which syncs or reads a remedy ends, where not all."""
     if remedy.reads:
@@ -82,11 +85,10 @@ def _ended(remedy: Setting) -> str:
         return ""
     files = " and ".join(f"`{one}`" for one in remedy.syncs)
     spared = " and ".join(f"`{one}`" for one in remedy.spares)
-    by = " and ".join(f"`{one}`" for one in remedy.syncs_by)
     return (
         ": ends syncs"
         + (f" of {files}" if files else "")
-        + (f" by {by}" if by else "")
+        + (f" by {_BY[remedy.syncs_by]}" if remedy.syncs_by else "")
         + (f", but of {spared}" if spared else "")
     )
 

@@ -6,19 +6,14 @@ from iowhy.whys.finding import Candidate, Claim
 from iowhy.whys.thresholds import LISTED
 
 
-def settle(pieces: tuple[Piece, ...], found: list[tuple[Cause, Candidate]]) -> list[float]:
-    """Each candidate's share of the elapsed time, so that no time is claimed twice.
+def settle(
+    pieces: tuple[Piece, ...], found: list[tuple[Cause, Candidate]]
+) -> tuple[list[float], list[float]]:
+    """Each candidate's share of the elapsed time, so that no time is claimed twice, and what is left of each piece.
 
     Candidates take their claims one after the other: first those that no other one present
     beats, among them the one that claims most. What is taken is gone.
     """
-    return settle_with_rest(pieces, found)[0]
-
-
-def settle_with_rest(
-    pieces: tuple[Piece, ...], found: list[tuple[Cause, Candidate]]
-) -> tuple[list[float], list[float]]:
-    """The candidates' shares, and what is left of each piece."""
     left = [piece.elapsed for piece in pieces]
     wanted = [_wanted(pieces, candidate.claims) for _, candidate in found]
     shares = [0.0] * len(found)

@@ -13,6 +13,7 @@ from iowhy.whys.budget import Budget
 from iowhy.whys.cause import Cause
 from iowhy.whys.causes import causes
 from iowhy.whys.confidence import confidence, part_shown
+from iowhy.whys.evidence import without_syncs
 from iowhy.whys.facts import Facts, facts_of
 from iowhy.whys.failures import failures
 from iowhy.whys.finding import THE_PART, WITHOUT_RECORDER, Candidate, Claim, Finding, Link, Saving
@@ -20,12 +21,13 @@ from iowhy.whys.in_whose_code import in_whose_code
 from iowhy.whys.layers_below import layers_below
 from iowhy.whys.program import Program
 from iowhy.whys.remedy import Fix, Remedy
-from iowhy.whys.settle import settle_with_rest
+from iowhy.whys.settle import settle
 from iowhy.whys.shared_remedies import together
 from iowhy.whys.statements import statements
 from iowhy.whys.suspects import Doubt, doubt
 from iowhy.whys.thresholds import LEADS, LISTED
 from iowhy.whys.typed import Commands, commands
+from iowhy.whys.wake_ups import with_wake_ups
 
 #: From this share of rows of numbers that could not be read, what is left shows no cause.
 TOO_MANY = 0.2
@@ -93,7 +95,7 @@ class Verdict(Struct, frozen=True):
         condition = fix.condition.partition(";")[0] if brief else fix.condition
         condition = condition if conditions else ""
         said = f"{saved} ({condition})." if saved and condition else f"{saved}." if saved else ""
-        risk = fix.risk or ("none, it only looks" if fix.looks else "none")
+        risk = fix.risk or "none, it only looks"
         return said, f"Risk: {risk}."
 
     @property
@@ -116,9 +118,10 @@ def verdict_of(facts: Facts) -> Verdict:
     for cause in _looked_for(facts):
         candidate = cause.find(facts)
         if candidate is not None:
+            candidate = with_wake_ups(facts, candidate)
             (found if cause.only_if is None else in_place_of_others).append((cause, candidate))
     known = program.at_work(facts) if found else ()
-    shares, left = settle_with_rest(budget.pieces, found)
+    shares, left = settle(budget.pieces, found)
     findings = [
         _finding(facts, made, known, cause, candidate, share, _beaten(cause, found, shares))
         for (cause, candidate), share in zip(found, shares, strict=True)
@@ -251,6 +254,8 @@ def _finding(
     provable = candidate.provable and not _once(known)
     lever = (candidate.experiment or cause.experiment) if provable else None
     claims = tuple(claim for claim in candidate.claims if not claim.follows)
+    if claims and all(claim.classes == {classes.SYNC} for claim in claims):
+        known, candidate = _decided_there(facts, known, cause, candidate)
     advice = _advice(facts, known, cause, candidate, claims)
     fixes = tuple(_fix(made, candidate, share, one) for one in advice)
     return Finding(
@@ -278,6 +283,26 @@ def _finding(
         never_ends=candidate.never_ends,
         who=candidate.who,
     )
+
+
+def _decided_there(
+    facts: Facts, known: tuple[Program, ...], cause: Cause, candidate: Candidate
+) -> tuple[tuple[Program, ...], Candidate]:
+    """Syncs that somebody else's program decides on: its user sets nothing in a library that it calls, and can leave out all
+    of them where the program is not known.
+    """
+    if facts.run.mode != "run" or not facts.syncs_decided_there:
+        return known, candidate
+    known = tuple(one for one in known if not one.by_library)
+    if known or facts.mounted_sync or facts.calls.syncs_by_ring:
+        return known, candidate
+    others = candidate.remedies or cause.remedies
+    if candidate.remedy is not None:
+        others = (candidate.remedy, *others)
+    first = without_syncs(facts)
+    remedies = (first, *(one for one in others if not one.for_authors))
+    saved = {**candidate.by_remedy, first: Saving(1.0, "if nothing is synced")}
+    return known, replace(candidate, remedy=None, remedies=remedies, by_remedy=saved)
 
 
 def _once(known: tuple[Program, ...]) -> bool:
@@ -313,7 +338,9 @@ def _advice(
     of_reads = bool(claims) and all(one.classes == {classes.READ} for one in claims)
     of_cpu = bool(claims) and all(one.classes <= {*classes.CPU, classes.RUNNABLE} for one in claims)
     # Whoever runs somebody else's program can still divide its work.
-    finished = all(one.finished for one in known) if known else facts.somebody_elses and not of_cpu
+    finished = (bool(known) and all(one.finished for one in known)) or (
+        facts.somebody_elses and not of_cpu
+    )
     told = program.remedies(
         facts, known, cause.name, of_syncs=of_syncs, of_reads=of_reads, of_cpu=of_cpu
     )

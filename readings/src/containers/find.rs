@@ -127,7 +127,7 @@ fn groups_of(all: Vec<Arc<Container>>, wanted: &Wanted) -> Result<Vec<String>, S
             let groups: Vec<String> = all.iter().filter(of_pod).map(|c| c.group.clone()).collect();
             match groups.is_empty() {
                 true => Err(format!(
-                    "--pod {asked}: no such pod runs here{}",
+                    "--pod {asked}: no such pod{}",
                     listed(all.iter().filter_map(|c| c.pod.clone()))
                 )),
                 false => Ok(together(groups, asked)),
@@ -156,7 +156,7 @@ fn one(all: Vec<Arc<Container>>, asked: &str) -> Result<Arc<Container>, String> 
         [] => {
             let others = all.iter().filter(|c| c.runtime != "systemd");
             Err(format!(
-                "--container {asked}: no such container or service runs here{}",
+                "--container {asked}: no such container or service{}",
                 listed(others.map(|c| c.called()))
             ))
         }
@@ -206,7 +206,7 @@ fn together(groups: Vec<String>, pod: &str) -> Vec<String> {
 fn listed(names: impl Iterator<Item = String>) -> String {
     let text = joined(names);
     match text.is_empty() {
-        true => "; none does that can be seen".to_owned(),
+        true => "; none that can be seen runs here (-a records the whole machine)".to_owned(),
         false => format!("; there are {text}"),
     }
 }

@@ -8,6 +8,7 @@ mod parts;
 mod places;
 mod rings;
 mod stacks;
+mod thread;
 mod threads;
 mod totals;
 mod waits;

@@ -12,10 +12,11 @@ use iowhy_store::Result;
 use iowhy_store::{rows, Recording};
 
 use crate::event::{self, layout, Clock, Sample};
-use crate::rows::kernel_time::{Faults, Spent};
+use crate::rows::kernel_time::Faults;
 use crate::rows::thread;
 
 use super::hanging::{self, Hang};
+use super::thread::Thread;
 use super::Seen;
 
 /// Readings of all clocks that miss a thread before its end is taken for lost.
@@ -28,69 +29,6 @@ pub struct Ran {
     pub processes: HashSet<i64>,
     /// What all threads together did but sleep.
     pub awake_ns: u64,
-}
-
-/// What is known of a thread while it is in scope.
-struct Thread {
-    tgid: u32,
-    ppid: u32,
-    comm: [u8; 16],
-    start: u64,
-    /// When it first came into scope: its clock begins again where iowhy worked in it (bpf/aside.h).
-    first_start: u64,
-    /// iowhy works in it.
-    aside: bool,
-    /// The number of its control group; 0: not known.
-    group: u64,
-    /// Its clock when its time was last written.
-    written: Clock,
-    /// Its time in the kernel, as far as rows have it.
-    kernel: Spent,
-    exiting: bool,
-    /// Readings of all clocks that have begun since it was last met.
-    unmet: u32,
-    /// Its time on a CPU when its clock was last read, and with that all that it did not sleep.
-    on_cpu: u64,
-    awake: u64,
-    /// When it was last seen to have run.
-    ran_at: u64,
-    /// Of one that waited in a call when it came into scope: how long it has, which its clock has as sleep.
-    held: Option<u64>,
-    /// How many CPUs it may run on, 0 where that is not known, and the first 64 of them as bits.
-    allowed: (u32, u64),
-}
-
-impl Thread {
-    fn new(clock: &Clock, written: Clock) -> Thread {
-        Thread {
-            tgid: clock.tgid,
-            ppid: clock.ppid,
-            comm: clock.comm,
-            start: clock.start,
-            first_start: clock.start,
-            aside: false,
-            group: 0,
-            written,
-            kernel: Spent::default(),
-            exiting: false,
-            unmet: 1,
-            on_cpu: 0,
-            awake: 0,
-            ran_at: clock.start,
-            held: None,
-            allowed: (0, 0),
-        }
-    }
-
-    fn begin_again(&mut self, start: u64) {
-        self.start = start;
-        self.written = Clock {
-            start,
-            now: start,
-            ..Clock::default()
-        };
-        self.kernel = Spent::default();
-    }
 }
 
 /// All threads in scope.

@@ -31,7 +31,7 @@ pub fn attach(
 ) -> Result<Ended, Failure> {
     for pid in pids {
         if !Path::new(&format!("/proc/{pid}")).exists() {
-            let message = format!("--pid {pid}: there is no such process");
+            let message = format!("--pid {pid}: there is no such process (`ps -e` lists them)");
             return Err(absent(message));
         }
     }

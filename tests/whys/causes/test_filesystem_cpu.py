@@ -130,4 +130,4 @@ def test_who_waits_for_cpus_that_the_kernel_s_threads_use(judged: Judge) -> None
     story.add("filesystems", dev=FS, kind="btrfs", mount="/data", options=COMPRESSED, disk_dev=DISK)
     story.requests(40, op="write", bytes_=MIB, service=MS)
     found = leads(judged(samples(story, kernel=1.85)), "filesystem-cpu", 0.65)
-    assert not any("Stop the other work" in one for one in found.remedies)
+    assert not any("before the others" in one for one in found.remedies)

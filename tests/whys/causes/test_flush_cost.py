@@ -6,9 +6,9 @@ from ..conftest import Judge, absent, chain, leads
 from ..made import KIB, MS, Story
 
 
-def syncer(flush: int, count: int = 400) -> Story:
+def syncer(flush: int, count: int = 400, name: str = "fdatasync") -> Story:
     story = Story(2.0).caller(
-        "fdatasync", count, blocked=int(4.5 * MS), bytes_=None, reason="journal_commit"
+        name, count, blocked=int(4.5 * MS), bytes_=None, reason="journal_commit"
     )
     story.requests(count, op="write", bytes_=4 * KIB, service=MS // 2)
     return story.flushes(count, flush) if flush else story
@@ -18,6 +18,12 @@ def test_one_file_synced_over_and_over(judged: Judge) -> None:
     found = leads(judged(syncer(int(3.8 * MS))), "flush-cost", 0.85)
     assert tells(chain(found), "400", "sda", "3.8 ms")
     assert tells(chain(found), "84 %")
+
+
+def test_who_syncs_whole_filesystems_has_no_transactions(judged: Judge) -> None:
+    for name in ("syncfs", "sync"):
+        fix = leads(judged(syncer(int(3.8 * MS), name=name)), "flush-cost", 0.85).fixes[0]
+        assert "COMMIT" not in fix.do and "`sync`" in fix.do
 
 
 def test_what_is_done_once_is_what_was_counted(judged: Judge) -> None:

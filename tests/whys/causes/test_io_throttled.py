@@ -20,7 +20,7 @@ def test_at_the_limit_of_the_group(judged: Judge) -> None:
     found = leads(judged(story), "io-throttled", 0.9)
     assert found.confidence > 0.8
     assert tells(found.summary, "7 MB/s")
-    assert "lift the limit" in found.remedies[0]
+    assert "Lift the" in found.remedies[0]
 
 
 def test_the_limit_is_of_the_device_that_it_reads(judged: Judge) -> None:
@@ -28,7 +28,7 @@ def test_the_limit_is_of_the_device_that_it_reads(judged: Judge) -> None:
     story.add("io_limits", ts_ns=START, path="/x", dev=DISK, read_bytes_per_s=7_000_000)
     found = leads(judged(story), "io-throttled", 0.9)
     assert tells(chain(found), "7 MB/s", "sda")
-    assert "lift the limit" in found.remedies[0]
+    assert "Lift the" in found.remedies[0]
 
 
 def test_not_a_limit_of_another_device(judged: Judge) -> None:
@@ -43,7 +43,7 @@ def test_not_a_limit_of_another_device(judged: Judge) -> None:
     story.add("io_limits", ts_ns=START, path="/x", dev=OTHER_DISK, read_bytes_per_s=7_000_000)
     found = leads(judged(story), "io-throttled", 0.9)
     assert found.confidence < 0.6 and "may read" not in chain(found)
-    assert not any("lift the limit" in one for one in found.remedies)
+    assert not any("Lift the" in one for one in found.remedies)
 
 
 def test_each_limit_by_its_own_number(judged: Judge) -> None:
@@ -61,7 +61,7 @@ def test_an_idle_device_without_a_known_limit(judged: Judge) -> None:
     assert found.confidence < 0.6 and found.lowered_by
     # That there is a limit is not known: neither said, nor to be lifted.
     assert "something holds its requests back" in found.summary
-    assert not any("lift the limit" in one for one in found.remedies)
+    assert not any("Lift the" in one for one in found.remedies)
 
 
 def test_not_inferred_where_the_kernel_itself_waits_for_a_cpu(judged: Judge) -> None:

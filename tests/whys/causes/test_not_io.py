@@ -53,6 +53,30 @@ def test_a_child_in_the_recording_says_what_is_waited_for(judged: Judge) -> None
     assert not any("run -a" in remedy for remedy in found.remedies)
 
 
+def test_of_many_children_those_of_one_name_are_waited_for_together(judged: Judge) -> None:
+    """A script sleeps, and prints what took more of a CPU, again and again."""
+    story = Story(2.0).thread(10, 10, user=0.02).idle_call("wait4", 0.98)
+    for number in range(20):
+        story.thread(20 + number, 20 + number, user=0.001).idle_call(
+            "clock_nanosleep", 0.048, tid=20 + number
+        )
+        story.thread(50 + number, 50 + number, user=0.002).idle_call(
+            "poll", 0.0005, tid=50 + number
+        )
+    for row in (
+        *story.tables["threads"],
+        *story.tables["thread_time"],
+        *story.tables["syscall_totals"],
+    ):
+        row["tgid"] = row["tid"]
+    for row in story.tables["threads"]:
+        row["ppid"] = None if row["tid"] == 10 else 10
+        row["comm"] = "sh" if row["tid"] == 10 else "pauses" if row["tid"] < 50 else "prints"  # type: ignore[operator]
+    found = leads(judged(story), "not-io", 0.9)
+    assert "that pauses sets" in found.summary and tells(chain(found), "by pauses")
+    assert "pauses" in found.remedies[0]
+
+
 def test_a_child_that_is_not_followed_can_be(judged: Judge) -> None:
     found = leads(judged(parent_and_child(False)), "not-io", 0.95)
     assert "waiting for a child process" in found.summary
@@ -84,13 +108,13 @@ def test_of_calls_that_last_all_the_time_another_recording_of_it_tells_no_more(
     judged: Judge,
 ) -> None:
     found = leads(judged(Story(2.0).thread(user=0.02)), "not-io", 0.95)
-    assert any("/proc/PID/task" in remedy for remedy in found.remedies)
-    assert not any("names the calls" in remedy for remedy in found.remedies)
+    assert any("Record for longer" in remedy for remedy in found.remedies)
+    assert not any("in which calls" in remedy for remedy in found.remedies)
     # Where calls are not recorded at all it does.
     story = Story(2.0).thread(user=0.02)
     story.missing.add("syscalls")
     assert any(
-        "names the calls" in remedy for remedy in leads(judged(story), "not-io", 0.95).remedies
+        "in which calls" in remedy for remedy in leads(judged(story), "not-io", 0.95).remedies
     )
 
 

@@ -81,7 +81,7 @@ def test_a_mode_that_is_changed_copies_the_whole_file(judged: Judge) -> None:
     assert "the overlay is mounted at /merged, its upper layer is /u" in text
     assert tells(found.summary, "96 MiB")
     assert "because of fchmodat" in found.summary
-    assert "metacopy=on" in found.remedies[0]
+    assert "parameters/metacopy" in found.remedies[0]
     assert not any("volume" in one for one in found.remedies)
 
 

@@ -127,3 +127,14 @@ def test_a_job_that_goes_back_in_its_file(tmp_path: Path) -> None:
     found = leads(judge_with_rows(job(tmp_path / "a", {"POSIX": [row]})), "random-access", 0.39, 0.41)  # fmt: skip
     assert tells(chain(found), "80 %", "5,000")
     absent(judge_with_rows(job(tmp_path / "b", {"POSIX": [{**row, "sequential_reads": 2_600}]})), "random-access")  # fmt: skip
+
+
+@pytest.mark.parametrize(("mib", "told"), [(1, True), (64, False)])
+def test_a_file_of_which_most_is_read_is_read_in_order_before(
+    mib: int, told: bool, judged: Judge
+) -> None:
+    story = Story(2.0).caller("pread64", 190, blocked=10 * MS, jump=True)
+    story.requests(190, service=10 * MS, jump=True).cache(lookups=200, misses=200)
+    story.extents(1, mib * MIB)
+    found = leads(judged(story), "random-access", 0.9)
+    assert ("`cat /data/file > /dev/null`" in found.remedies[0]) is told

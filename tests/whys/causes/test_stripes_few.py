@@ -32,7 +32,7 @@ def test_one_stripe_and_one_writer(tmp_path: Path) -> None:
     verdict = judge_with_rows(job(tmp_path / "a", written(), servers={1: [7]}))
     found = leads(verdict, "stripes-few", 0.79, 0.81)
     assert tells(chain(found), "1", "64") and tells(chain(found), "80 s", "40 GiB")
-    assert "lfs setstripe -c 8 /scratch/run" in found.fixes[0].do and found.gain < 0.41
+    assert "lfs migrate -c 8 /scratch/run" in found.fixes[0].do and found.gain < 0.41
     assert finding(verdict, "ranks-uneven") is None
 
 

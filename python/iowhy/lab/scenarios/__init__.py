@@ -1,5 +1,6 @@
 """Scenarios: the five cases of the documentation, and the controls that must come out differently."""
 
+from difflib import get_close_matches
 from functools import cache
 
 from iowhy.errors import Problem
@@ -19,9 +20,10 @@ def scenarios() -> tuple[Scenario, ...]:
 
 
 def scenario(name: str) -> Scenario:
-    """A scenario by name. Raises Problem that lists them."""
+    """A scenario by name. Raises Problem that names the nearest one."""
     for found in scenarios():
         if found.name == name:
             return found
-    names = ", ".join(found.name for found in scenarios())
-    raise Problem("no-such-scenario", name=name, names=names)
+    near = get_close_matches(name, [found.name for found in scenarios()], 1)
+    meant = f"; did you mean {near[0]}?" if near else ";"
+    raise Problem("no-such-scenario", name=name, meant=meant)

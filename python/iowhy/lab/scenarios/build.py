@@ -116,7 +116,7 @@ SCENARIOS = (
         ),
         devices=("hdd",),
         figures=(Figure("time", "s", 681, 663, lambda p: p.get("elapsed_s")),),
-        remedy="in memory then",
+        remedy="into memory before|read its files",
         tools=("gcc", "make"),
     ),
 )

@@ -40,6 +40,6 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("hdd",),
-    remedy=r"work in parts",
+    remedy=r"work .* parts|give .* of memory",
     tools=("cksum",),
 )

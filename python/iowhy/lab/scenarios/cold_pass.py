@@ -24,6 +24,6 @@ SCENARIO = Scenario(
         ),
         Variant("warm", "all cached", lambda s: _once(s, cold=False), COMPUTES),
     ),
-    remedy=r"in memory then",
+    remedy=r"into memory before|read its files",
     devices=("hdd", "ssd", "file"),
 )

@@ -48,6 +48,6 @@ SCENARIO = Scenario(
     ),
     devices=("memory",),
     filesystems=("btrfs",),
-    remedy=r"compress=zstd:1 ",
+    remedy=r"compress(-force)?=zstd:1 ",
     tools=("cp", "sync"),
 )

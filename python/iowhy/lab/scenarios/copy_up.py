@@ -50,10 +50,10 @@ SCENARIOS = (
         title="chmod of a large file that is in an overlay's lower layer",
         variants=(
             Variant("whole", "metacopy=off", lambda s: _chmod(s, ""), ("overlay-copy-up",)),
-            Variant("mode", "metacopy=on", lambda s: _chmod(s, ",metacopy=on"), _FINE),
+            Variant("mode", "metacopy", lambda s: _chmod(s, ",metacopy"), _FINE),
         ),
         devices=("hdd",),
-        remedy="metacopy=on",
+        remedy="metacopy",
         filesystems=("ext4",),
         tools=("chmod",),
     ),

@@ -21,6 +21,6 @@ SCENARIO = Scenario(
         Variant("free", "on all of them", lambda s: _spin(s, bound=False), COMPUTES),
     ),
     devices=("memory",),
-    remedy="run on all CPUs",
+    remedy="run on all CPUs|without `taskset",
     filesystems=("ext4",),
 )

@@ -29,6 +29,6 @@ SCENARIO = Scenario(
         Variant("free", "no quota", lambda s: _spin(s, limited=False), COMPUTES),
     ),
     devices=("memory",),
-    remedy="raise the CPU quota",
+    remedy="give .* CPU",
     filesystems=("ext4",),
 )

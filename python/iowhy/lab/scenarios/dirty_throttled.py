@@ -41,6 +41,6 @@ SCENARIO = Scenario(
         Variant("free", "the machine's usual limits", lambda s: _writer(s, strict=False), COMPUTES),
     ),
     devices=("hdd",),
-    remedy="raise the dirty limits",
+    remedy="let more wait",
     filesystems=("ext4", "xfs"),
 )

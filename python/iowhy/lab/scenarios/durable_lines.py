@@ -78,7 +78,7 @@ SCENARIOS = (
             Variant("some", "each 50 lines", lambda s: _node(s, 50), _QUIET),
         ),
         devices=("hdd", "flush-slow"),
-        remedy=r"sync less often|sync once for many",
+        remedy=r"sync less often|once for many",
         tools=("node",),
     ),
     Scenario(
@@ -89,7 +89,7 @@ SCENARIOS = (
             Variant("some", "each 50 lines", lambda s: _java(s, 50), _QUIET),
         ),
         devices=("hdd", "flush-slow"),
-        remedy=r"sync less often|sync once for many|force",
+        remedy=r"sync less often|once for many|force",
         tools=("javac", "java"),
     ),
     Scenario(
@@ -100,7 +100,7 @@ SCENARIOS = (
             Variant("some", "each 50 lines", lambda s: _shell(s, 50), _QUIET),
         ),
         devices=("hdd", "flush-slow"),
-        remedy=r"sync once for many|keep the file open|sync less often",
+        remedy=r"once for many|keep the file open|sync less often",
         tools=("sync",),
     ),
     Scenario(

@@ -37,6 +37,6 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("hdd",),
-    remedy="free space on it",
+    remedy="delete what is not needed",
     filesystems=("ext4",),
 )

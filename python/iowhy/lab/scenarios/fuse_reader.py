@@ -33,7 +33,7 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("flush-slow", "ssd", "hdd"),
-    remedy="local disk's filesystem",
+    remedy="local disk",
     filesystems=("ext4",),
     tools=("dd",),
 )

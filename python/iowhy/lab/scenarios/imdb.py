@@ -130,7 +130,7 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("hdd", "ssd", "flush-slow", "file", "memory"),
-    remedy=r"allocate the file before writing",
+    remedy=r"allocate it in one piece|defragment",
     filesystems=("ext4", "xfs", "btrfs"),
     chain=(
         "cost-of-calls",

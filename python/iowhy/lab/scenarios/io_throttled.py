@@ -35,7 +35,7 @@ SCENARIO = Scenario(
         Variant("free", "no limit", lambda s: _dd(s, limited=False), ("device-saturated",)),
     ),
     devices=("hdd", "ssd"),
-    remedy="raise or lift the limit",
+    remedy="lift the (I/O )?limit",
     filesystems=("ext4", "xfs"),
     tools=("dd",),
 )

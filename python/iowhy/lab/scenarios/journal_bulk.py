@@ -40,6 +40,6 @@ SCENARIO = Scenario(
     devices=("hdd",),
     filesystems=("ext4",),
     share_is_gain=False,
-    remedy="different filesystems",
+    remedy="another filesystem",
     tools=("dd", "seq"),
 )

@@ -41,7 +41,7 @@ SCENARIO = Scenario(
         Variant("warm", "all cached", lambda s: _dump(s, cold=False), FINE),
     ),
     devices=("hdd",),
-    remedy="in memory",
+    remedy="in memory|into memory|read its files",
     filesystems=("ext4", "xfs"),
     tools=("mdb_load", "mdb_dump"),
 )

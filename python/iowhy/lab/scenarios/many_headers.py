@@ -59,6 +59,6 @@ SCENARIO = Scenario(
     devices=("hdd",),
     filesystems=("ext4", "xfs"),
     share_is_gain=False,
-    remedy="fewer, larger files",
+    remedy="one archive",
     tools=("perl", "sync"),
 )

@@ -59,6 +59,6 @@ SCENARIO = Scenario(
         Variant("warm", "all cached", lambda s: _serve(s, cold=False), FINE),
     ),
     devices=("hdd",),
-    remedy=r"in memory",
+    remedy=r"in memory|into memory|read its files",
     tools=("nginx", "curl"),
 )

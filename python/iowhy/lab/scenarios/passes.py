@@ -67,7 +67,7 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("hdd", "ssd", "flush-slow", "file"),
-    remedy=r"work in parts",
+    remedy=r"work .* parts|give .* of memory",
     chain=("cache-thrash.passes", "cache-thrash.used"),
     figures=(
         Figure("size that would have to fit", "MiB", None, None, _would_fit),

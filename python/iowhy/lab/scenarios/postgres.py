@@ -188,7 +188,7 @@ SCENARIOS = (
             Variant("warm", "all cached", lambda s: _scan(s, cold=False), _QUIET),
         ),
         devices=("hdd",),
-        remedy=r"prewarm|in memory then",
+        remedy=r"prewarm|into memory before|read its files",
         tools=_TOOLS,
     ),
 )

@@ -38,6 +38,6 @@ SCENARIO = Scenario(
         Variant("free", "no limit", lambda s: _writer(s, limited=False), COMPUTES),
     ),
     devices=("hdd",),
-    remedy="raise the memory limit",
+    remedy="give .* of memory|raise the memory limit",
     filesystems=("ext4", "xfs"),
 )

@@ -28,7 +28,7 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("ssd",),
-    remedy="move the data to another device",
+    remedy="move .* to another device",
     filesystems=("ext4", "xfs"),
     share_is_gain=False,
     tools=("dd",),

@@ -81,7 +81,7 @@ SCENARIO = Scenario(
         Variant("journal-elsewhere", "the log on a second disk", _journal_elsewhere, _SYNC),
     ),
     devices=("hdd", "flush-slow", "ssd", "file"),
-    remedy=r"fewer, larger files",
+    remedy=r"one archive|sync once for all",
     chain=("in-calls", "flushes", "sync-storm.inodes"),
     figures=(
         Figure("time", "s", None, None, lambda p: p.get("elapsed_s")),

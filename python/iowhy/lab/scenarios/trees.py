@@ -73,7 +73,7 @@ def _scenario(
             ),
         ),
         devices=("hdd",),
-        remedy="in memory (then|between runs)|^read ahead of the need",
+        remedy="in memory between runs|into memory before|read its files",
         tools=(argv(Path())[0], argv.__name__.removeprefix("_")),
     )
 

@@ -55,7 +55,7 @@ SCENARIOS = (
             Variant("buffered", "BufferedInputStream", lambda s: _java(s, "buffered"), COMPUTES),
         ),
         devices=("memory",),
-        remedy=r"Buffered|larger buffer",
+        remedy=r"Buffered|1 MiB at a time",
         tools=("javac", "java"),
     ),
     Scenario(
@@ -65,7 +65,7 @@ SCENARIOS = (
             Variant("unbuffered", "buffering=0", lambda s: _python(s, 0), ("small-requests",)),
             Variant("buffered", "64 KiB", lambda s: _python(s, 1 << 16), COMPUTES),
         ),
-        remedy=r"larger buffer",
+        remedy=r"1 MiB at a time",
         devices=("memory",),
     ),
 )

@@ -4,14 +4,12 @@ from collections.abc import Sequence
 
 from iowhy import units
 from iowhy.commands.overview import Overview
-from iowhy.views.html.budget_html import budget_svg
-from iowhy.views.html.findings_html import with_commands
+from iowhy.views.html.budget_html import budget_svg, legend
+from iowhy.views.html.findings_html import ABOVE, with_commands
 from iowhy.views.html.markup import Markup, Say, element, lines
 from iowhy.whys import classes
 from iowhy.whys.finding import Finding
 from iowhy.whys.verdict import Verdict
-
-_FIXES = 2
 
 
 def answer_section(overview: Overview, wrong: Sequence[str], say: Say) -> Markup:
@@ -21,11 +19,17 @@ def answer_section(overview: Overview, wrong: Sequence[str], say: Say) -> Markup
     leads = first is not None and not first.healthy and not found.too_short
     return element(
         "header",
-        element("h1", with_commands(say(found.headline)), id="answer", tabindex=-1),
+        element(
+            "h1",
+            with_commands(say(found.headline)),
+            element("span", f" {first.cause}", class_="cause") if leads and first else "",
+            id="answer",
+            tabindex=-1,
+        ),
         *(element("p", say(one), class_="warning") for one in wrong),
         _doubt(found, say),
         _fixes(found, first, say) if leads and first is not None else "",
-        _picture(found, first) if leads and first is not None else "",
+        _picture(found, first if leads else None),
     )
 
 
@@ -46,7 +50,7 @@ def _doubt(found: Verdict, say: Say) -> Markup:
 
 
 def _fixes(found: Verdict, first: Finding, say: Say) -> Markup:
-    worths = [found.worth(first, number, brief=True) for number in range(len(first.fixes[:_FIXES]))]
+    worths = [found.worth(first, number, brief=True) for number in range(len(first.fixes[:ABOVE]))]
     return element(
         "dl",
         *(
@@ -66,8 +70,8 @@ def _fixes(found: Verdict, first: Finding, say: Say) -> Markup:
     )
 
 
-def _picture(found: Verdict, first: Finding) -> Markup:
-    """Two bars: the time by class now, and what would be left of it at best."""
+def _picture(found: Verdict, first: Finding | None) -> Markup:
+    """The time by class as a bar, and what would be left of it at best as another."""
     budget = found.budget
     now = [
         (line.cls, line.elapsed_share)
@@ -75,35 +79,31 @@ def _picture(found: Verdict, first: Finding) -> Markup:
         if line.elapsed_share >= 0.0005 and not (budget.left_out and line.cls == classes.RECORDER)
     ]
     whole = sum(share for _, share in now)
-    saves = bool(first.gain) and not any(fix.looks for fix in first.fixes[:1])
-    if not budget.known or budget.basis != "threads" or not whole or not saves:
+    if not budget.known or not whole:
         return Markup("")
-    claimed = [name for name, _ in now if name in first.classes]
-    if not claimed:
-        return Markup("")
-    after = _without(now, claimed, first.gain * whole)
-    bars = (("now", now, 0.0), ("after the fix, at best", after, first.gain))
+    bars = [("Now", now, 0.0)]
+    if first is not None and first.gain and not any(fix.looks for fix in first.fixes[:1]):
+        claimed = [name for name, _ in now if name in first.classes]
+        if claimed and budget.basis == "threads":
+            after = _without(now, claimed, first.gain * whole)
+            bars.append(("After the fix, at best", after, first.gain))
     return element(
         "figure",
         lines(
             *(
                 element(
                     "div",
-                    element(
-                        "span", f"{words}: {_long(found, gain)}{_mostly(parts)}", class_="hint"
-                    ),
+                    element("span", f"{words}: {_long(found, gain)}", class_="hint")
+                    if len(bars) > 1
+                    else "",
                     budget_svg(parts, whole),
                 )
                 for words, parts, gain in bars
-            )
+            ),
+            legend(now, whole),
         ),
         class_="saving",
     )
-
-
-def _mostly(parts: Sequence[tuple[str, float]]) -> str:
-    name, share = max(parts, key=lambda part: part[1])
-    return f", {units.percent(share / sum(one for _, one in parts))} of it {name}"
 
 
 def _long(found: Verdict, gain: float) -> str:

@@ -1,4 +1,4 @@
-"""The time budget: one bar and its table, drawn without scripts."""
+"""The time budget: its table, and the bar with its legend at the top of the page, drawn without scripts."""
 
 from collections.abc import Sequence
 
@@ -10,11 +10,12 @@ from iowhy.views.html.markup import Markup, element, lines
 from iowhy.views.html.tables_html import table
 from iowhy.views.terminal import Field
 from iowhy.whys import classes
-from iowhy.whys.budget import Line
 
 _HEIGHT = 36
 #: Parts of the bar below this share have no room for their letter.
 _LETTER = 0.03
+#: Parts below this share are not in the legend.
+_NAMED = 0.01
 
 
 def budget_section(overview: Overview, narrowed: Markup) -> Markup:
@@ -24,28 +25,33 @@ def budget_section(overview: Overview, narrowed: Markup) -> Markup:
     if not budget.known or not shown:
         return Markup("")
     about = ", ".join(budget_bar.about(overview))
-    fields = [
-        Field("class", str, left=True),
-        Field("of the elapsed time", lambda v: units.percent(number_or_none(v))),
-        Field("elapsed", lambda v: units.duration(number_or_none(v))),
-        Field("time of all threads", lambda v: units.duration(number_or_none(v))),
-    ]
     ordered = sorted(shown, key=lambda line: -line.elapsed_share)
-    rows = [[one.cls, one.elapsed_share, one.elapsed_ns, one.thread_ns] for one in ordered]
+    columns = [
+        (Field("class", str, left=True), [one.cls for one in ordered]),
+        (Field("of the elapsed time", _percent), [one.elapsed_share for one in ordered]),
+        (Field("elapsed", _duration), [one.elapsed_ns for one in ordered]),
+        (Field("time of all threads", _duration), [one.thread_ns for one in ordered]),
+    ]
+    fields, values = zip(
+        *(one for one in columns if any(v is not None for v in one[1])), strict=True
+    )
+    rows = list(zip(*values, strict=True))
     return element(
         "section",
         element("h2", "Where the time went"),
         element("p", about, class_="hint") if about else "",
-        budget_svg([(one.cls, one.elapsed_share) for one in shown], _whole(shown)),
-        _legend(shown),
         table(fields, rows, caption="Time budget"),
         narrowed,
         id="report-budget",
     )
 
 
-def _whole(shown: Sequence[Line]) -> float:
-    return sum(line.elapsed_share for line in shown) or 1.0
+def _percent(value: object) -> str:
+    return units.percent(number_or_none(value))
+
+
+def _duration(value: object) -> str:
+    return units.duration(number_or_none(value))
 
 
 def budget_svg(parts: Sequence[tuple[str, float]], whole: float) -> Markup:
@@ -75,17 +81,18 @@ def budget_svg(parts: Sequence[tuple[str, float]], whole: float) -> Markup:
     )
 
 
-def _legend(shown: Sequence[Line]) -> Markup:
+def legend(parts: Sequence[tuple[str, float]], whole: float) -> Markup:
+    """What the colours of a bar are, the largest first; a sliver is in the table alone."""
     return element(
         "ul",
         *(
             element(
                 "li",
-                element("span", class_marks.LETTERS[one.cls], class_=f"key {_style(one.cls)}"),
-                f" {one.cls} {units.percent(one.elapsed_share)}",
+                element("span", class_marks.LETTERS[name], class_=f"key {_style(name)}"),
+                f" {name} {units.percent(amount / whole)}",
             )
-            for one in sorted(shown, key=lambda one: -one.elapsed_share)
-            if one.elapsed_share > 0
+            for name, amount in sorted(parts, key=lambda one: -one[1])
+            if amount >= _NAMED * whole
         ),
         class_="legend",
     )

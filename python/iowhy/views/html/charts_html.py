@@ -25,34 +25,22 @@ NOSCRIPT = Markup(
 
 def charts_section(drawn: Sequence[Drawn]) -> Markup:
     """Figures; those that narrow a table to a stretch of time are at that table (narrowing)."""
-    own = [one for one in drawn if one.chart.draws not in NARROWED]
-    figures = [figure(one) for one in own if one.missing is None]
+    shown = [one for one in drawn if one.chart.draws not in NARROWED and one.missing is None]
+    if not shown:
+        return Markup("")
     return element(
         "section",
         element("h2", "Charts"),
         NOSCRIPT,
         chosen_time(),
-        lines(*figures),
-        _all_missing([one for one in own if one.missing is not None]),
+        figures(shown),
         id="charts",
     )
 
 
-def _all_missing(absent: Sequence[Drawn]) -> Markup:
-    """Behind the others and folded, a line each: of a pasted text most are missing."""
-    if not absent:
-        return Markup("")
-    count = (
-        f"{len(absent)} charts have no data here"
-        if len(absent) > 1
-        else "One chart has no data here"
-    )
-    return element("details", element("summary", count), lines(*map(_missing, absent)))
-
-
-def _missing(one: Drawn) -> Markup:
-    text = f"{one.chart.title}. {one.missing}"
-    return element("p", text, class_="missing", id=f"chart-{one.chart.name}")
+def figures(drawn: Sequence[Drawn]) -> Markup:
+    """Two next to each other where there is room."""
+    return element("div", lines(*map(figure, drawn)), class_="beside") if drawn else Markup("")
 
 
 def narrowing(drawn: Sequence[Drawn], report: Report) -> Markup:

@@ -6,11 +6,14 @@ from iowhy import units
 from iowhy.charts import Drawn
 from iowhy.commands.overview import Overview
 from iowhy.recordings.experiments import Tested
-from iowhy.views.html.charts_html import figure
+from iowhy.views.html.charts_html import figures
 from iowhy.views.html.markup import Markup, Say, element, joined, lines
 from iowhy.whys.chain import capital
 from iowhy.whys.finding import Finding, Link
 from iowhy.whys.verdict import Verdict
+
+#: Fixes of the first finding at the top of the page; what more there is, is at the finding.
+ABOVE = 2
 
 
 def findings_section(
@@ -28,8 +31,7 @@ def findings_section(
         element("details", element("summary", _summary(one)), made)
         for one, made in zip(findings[1:], others, strict=True)
     ]
-    figures = [figure(one) for one in proof]
-    return element("section", element("h2", "Why"), first, lines(*figures, *folded), id="why")
+    return element("section", element("h2", "Why"), first, figures(proof), lines(*folded), id="why")
 
 
 def _summary(one: Finding) -> str:
@@ -45,20 +47,12 @@ def _finding(
     targets: Mapping[str, str],
     say: Say,
 ) -> Markup:
-    sure = proven.confidence if proven else one.confidence
+    sure = f"{units.percent(proven.confidence if proven else one.confidence)} sure"
+    share = f"{units.percent(one.share)} of {one.share_of} · "
+    badge = element("span", str(number), class_="badge") if len(found.findings) > 1 else ""
     parts = [
-        element(
-            "h3",
-            element("span", str(number), class_="badge"),
-            f" {one.title} ",
-            element("span", one.cause, class_="cause"),
-        ),
-        element(
-            "p",
-            element("b", units.percent(one.share)),
-            f" of {one.share_of} · {units.percent(sure)} sure",
-            class_="share",
-        ),
+        element("h3", badge, f" {one.title} ", element("span", one.cause, class_="cause")),
+        element("p", sure if one.healthy else share + sure, class_="share"),
         element("ol", *(_link(link, targets, say) for link in one.chain), class_="chain"),
     ]
     parts += [element("p", f"But {say(text)}", class_="against") for text in one.against]
@@ -68,15 +62,12 @@ def _finding(
     parts += [
         element("p", f"Less certain because {say(text)}", class_="hint") for text in one.lowered_by
     ]
-    if one.fixes:
-        parts.append(element("p", element("b", "What helps, cheapest first")))
-        parts.append(
-            element(
-                "ul",
-                *(_fix(found, one, at, say) for at in range(len(one.fixes))),
-                class_="remedies",
-            )
-        )
+    # The first finding's are at the top of the page, unless it has more.
+    above = ABOVE if number == 1 and not found.too_short else 0
+    fixes = [_fix(found, one, at, say) for at in range(above, len(one.fixes))]
+    if fixes and not one.healthy:
+        title = "What else helps" if above else "What helps, cheapest first"
+        parts += [element("p", element("b", title)), element("ul", *fixes, class_="remedies")]
     if proven is not None:
         said = f"{proven.outcome} by an experiment: {proven.because}"
         parts.append(element("p", element("b", say(capital(said)))))
@@ -89,8 +80,9 @@ def _fix(found: Verdict, one: Finding, number: int, say: Say) -> Markup:
     fix = one.fixes[number]
     link = f" ({fix.link})" if fix.link else ""
     said = " ".join(filter(None, found.worth(one, number)))
-    worth = "" if one.healthy else element("p", say(said), class_="hint")
-    return element("li", with_commands(say(f"{fix.do}{link}")), worth)
+    return element(
+        "li", with_commands(say(f"{fix.do}{link}")), element("p", say(said), class_="hint")
+    )
 
 
 def _link(link: Link, targets: Mapping[str, str], say: Say) -> Markup:

@@ -22,6 +22,17 @@ from iowhy.views.html.whole_page import whole_page
 
 #: Charts at the first finding.
 PROOF = 2
+#: Which report's chart shows the numbers of a report without one.
+_CHARTED = {
+    "devices": "devices-over-time",
+    "cache": "cache-over-time",
+    "syscalls": "syscall-latency",
+    "files": "addresses",
+    "layout": "addresses",
+    "request-size": "addresses",
+    "waits": "budget",
+    "system": "budget",
+}
 #: What people look for, by the report that answers it.
 _QUESTIONS = {
     "files": "Which file",
@@ -52,7 +63,7 @@ def recording_page(
     """The whole file. `say` replaces names; `redacted` says so on the page."""
     place = say(typed(overview.recording.path))
     name = "REC" if redacted else overview.recording.path.name.removesuffix(".iowhy")
-    targets = {one.report.name: f"report-{one.report.name}" for one in tables}
+    targets = {one.report.name: f"report-{one.report.name}" for one in tables if one.rows}
     targets["budget"] = "report-budget"
     timed = [
         charts_html.over_time(one.report, one.columns, [tuple(row.values()) for row in one.rows])
@@ -64,15 +75,17 @@ def recording_page(
     for one in figures:
         targets.setdefault(one.chart.report, f"chart-{one.chart.name}")
     proof = _proof(overview, figures)
+    charts = charts_html.charts_section([one for one in drawn if one not in proof])
+    filled = [one for one in tables if one.rows]
     body = [
         Markup('<a class="skip" href="#answer">To the answer</a>'),
         element("p", element("b", "iowhy"), f" · {name}", class_="name"),
         answer_section(overview, limits.went_wrong(overview), say),
-        _contents(overview, tables),
+        _contents(overview, bool(charts), {one.report.name for one in filled}),
         Markup("<main>"),
         findings_section(overview, targets, say, proof),
         budget_section(overview, charts_html.narrowing(shown, find("budget"))),
-        charts_html.charts_section([one for one in drawn if one not in proof]),
+        charts,
         element(
             "section",
             element("h2", "Tables"),
@@ -86,12 +99,14 @@ def recording_page(
                         place,
                         charts_html.narrowing(shown, one.report),
                     )
-                    for one in tables
+                    for one in filled
                 )
             ),
             id="tables",
-        ),
-        _unknown(overview, say),
+        )
+        if filled
+        else "",
+        _unknown(overview, _absent(drawn, tables), say),
         _recording(overview, say, redacted),
         Markup("</main>"),
         _foot(place),
@@ -100,24 +115,24 @@ def recording_page(
 
 
 def _proof(overview: Overview, figures: Sequence[Drawn]) -> list[Drawn]:
-    """The charts that show the first finding: those of the reports that its facts come from."""
+    """The charts that show the first finding: of the reports that its facts come from, or else of those nearest to them."""
     found = overview.verdict.findings
     chain = found[0].chain if found else ()
-    reports = [link.report for link in chain if link.report != "budget"]
+    named = [link.report for link in chain if link.report != "budget"]
+    reports = [*named, *(_CHARTED[one] for one in named if one in _CHARTED)]
     shown = [one for one in figures if one.missing is None and one.chart.report in reports]
     shown.sort(key=lambda one: reports.index(one.chart.report))
     return shown[:PROOF]
 
 
-def _contents(overview: Overview, tables: Sequence[Shown]) -> Markup:
+def _contents(overview: Overview, charts: bool, tables: set[str]) -> Markup:
     """Where to look for what, as links; only what is there."""
-    there = {one.report.name for one in tables}
     links = [
         ("#why", "Why") if overview.verdict.findings else None,
         ("#report-budget", "Where the time went") if overview.verdict.budget.known else None,
-        ("#charts", "When"),
-        *((f"#report-{name}", words) for name, words in _QUESTIONS.items() if name in there),
-        ("#tables", "All tables"),
+        ("#charts", "When") if charts else None,
+        *((f"#report-{name}", words) for name, words in _QUESTIONS.items() if name in tables),
+        ("#tables", "All tables") if tables else None,
         ("#recording", "Recording"),
     ]
     return element(
@@ -191,11 +206,29 @@ def _began(manifest: Manifest) -> str:
         return ""
 
 
-def _unknown(overview: Overview, say: Say) -> Markup:
+def _absent(drawn: Sequence[Drawn], tables: Sequence[Shown]) -> Markup:
+    """Charts and tables without data, folded: of a pasted text most are."""
+    texts = [
+        f"{one.chart.title}. {one.missing}"
+        for one in drawn
+        if one.missing is not None and one.chart.draws not in NARROWED
+    ]
+    texts += [
+        f"{one.report.title}. No rows: {one.report.question}" for one in tables if not one.rows
+    ]
+    if not texts:
+        return Markup("")
+    summary = element("summary", f"Charts and tables without data: {len(texts)}")
+    return element("details", summary, element("ul", *(element("li", one) for one in texts)))
+
+
+def _unknown(overview: Overview, absent: Markup, say: Say) -> Markup:
     parts = [
         lines(element("h3", title), element("ul", *(element("li", say(text)) for text in texts)))
         for title, texts in limits.limits(overview)
     ]
+    if absent:
+        parts.append(absent)
     if not parts:
         return Markup("")
     return element("section", element("h2", "What is not known"), lines(*parts), id="unknown")

@@ -23,17 +23,18 @@ def report_table(
     place: str,
     narrowed: Markup,
 ) -> Markup:
-    """A section with the first rows of a report, `report-NAME` its anchor.
+    """The first rows of a report, folded; `report-NAME` is its anchor.
 
     `place` is the recording, as typed; `narrowed` is where scripts show the rows of a stretch of time.
     """
     known = {column.name: column for column in report.columns}
-    head = element("h3", report.title)
-    about = element("p", report.question, class_="question")
+    head = element(
+        "summary",
+        element("h3", report.title),
+        " ",
+        element("span", report.question, class_="question"),
+    )
     command = element("p", element("code", f"iowhy report {report.name} {place}"), class_="hint")
-    if not rows:
-        none = element("p", "Nothing recorded that this could show.", class_="missing")
-        return _section(report.name, head, about, none)
     first = [{name: _said(value, say) for name, value in row.items()} for row in rows[:SHOWN]]
     kept = [name for name in columns if any(row[name] is not None for row in first)]
     fields = [field_of(name, known.get(name), [row[name] for row in first]) for name in kept]
@@ -41,9 +42,10 @@ def report_table(
     values = [[row[name] for name in kept] for row in first]
     left = f"{len(values)} rows of {len(rows):,}{' or more' if len(rows) >= MOST_BESIDE else ''}."
     below = element("p", left, class_="hint") if len(rows) > len(values) else ""
-    return _section(
-        report.name, head, about, table(fields, values, meanings), below, command, narrowed
-    )
+    body = lines(table(fields, values, meanings), below, command, narrowed)
+    # The anchor is inside, so that a link to it opens the table.
+    section = element("section", body, id=f"report-{report.name}", class_="report")
+    return element("details", head, section, class_="folded")
 
 
 def table(
@@ -90,7 +92,3 @@ def _said(value: object, say: Say) -> object:
 
 def _meaning(column: Column | None) -> str | None:
     return column.meaning if column else None
-
-
-def _section(name: str, *children: str) -> Markup:
-    return element("section", lines(*children), id=f"report-{name}", class_="report")

@@ -190,7 +190,8 @@ class TopApp(App[bool]):
         self.query_one("#title", Static).update(title)
         budget = () if self.moment is None else self.moment.budget
         coloured = not self.no_color
-        self.query_one("#budget", Static).update(head.budget(budget, width, coloured))
+        shown = head.budget(budget, width, coloured) if self._begun else ""
+        self.query_one("#budget", Static).update(shown)
         self._draw_pages(width)
         self.query_one("#said", Static).update(self._said(width))
         self.table.display = self._text is None
@@ -201,14 +202,20 @@ class TopApp(App[bool]):
             self.table.empty = self._nothing(page)
             self.table.show(page.columns if page else (), page.rows if page else ())
 
+    @property
+    def _begun(self) -> bool:
+        """Whether there is a stretch of time to look at."""
+        of = None if self.moment is None else self.moment.of
+        return of is not None and (not of.grows or of.end_ns > of.start_ns)
+
     def _nothing(self, page: Page | None) -> str:
         """What is shown instead of rows."""
         if self.problem:
             return "nothing of it can be read"
         if self.moment is None or page is None:
             return "reading …"
-        if self.moment.of.grows and self.moment.of.end_ns <= self.moment.of.start_ns:
-            return "nothing is recorded yet"
+        if not self._begun:
+            return "its first seconds are being recorded …"
         if page.opens == "finding" and not self._judged:
             return "not judged yet"
         return "nothing was recorded that this could show"

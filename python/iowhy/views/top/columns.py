@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from iowhy.views.cells import number_or_none
-from iowhy.views.columns import Column, column
+from iowhy.views.table_columns import Column, column
 
 if TYPE_CHECKING:  # slow to import, and the first frame does not wait for it
     from iowhy.reports.engine import Row
@@ -50,7 +50,7 @@ FILES = (
     column("size_bytes", "size", extra=True),
 )
 DEVICES = (
-    column("device", "device", left=True),
+    column("name", "device", left=True),
     column("utilisation", "busy"),
     column("mean_queue", "queue"),
     column("read_bytes_per_s", "read"),

@@ -8,7 +8,7 @@ from msgspec import Struct, field
 
 from iowhy import units
 from iowhy.messages import printable
-from iowhy.views.columns import Column
+from iowhy.views.table_columns import Column
 from iowhy.views.top import columns
 
 if TYPE_CHECKING:  # slow to import, and the first frame does not wait for it

@@ -9,7 +9,7 @@ from textual.binding import Binding
 from textual.message import Message
 from textual.widget import Widget
 
-from iowhy.views.columns import Column
+from iowhy.views.table_columns import Column
 from iowhy.views.terminal import rows as laid_out
 from iowhy.views.top.columns import in_order
 

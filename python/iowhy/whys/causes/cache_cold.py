@@ -35,17 +35,18 @@ def find(facts: Facts) -> Candidate | None:
         return None
     # If unknown, all of them may be: that lowers the confidence, and no number is given.
     first = 1.0 if cache.reread_share is None else 1 - cache.reread_share
-    # Of the waiting: a page costs what reading its file costs.
     part = first if cache.reread_cost is None else 1 - cache.reread_cost
     # What it wrote past the cache itself was in its hands: to read it back is no first read.
     first, part = first - cache.written_past_share, part - cache.written_past_share
+    # A read while the device stalls costs what the stall does.
+    part *= 1 - facts.stalled[0]
     read = requests.read_bytes if requests.known and requests.read_bytes else None
-    through = 1.0 if read is None else min(1.0, cache.added * facts.page_bytes / read)
+    bytes_ = cache.added * facts.page_bytes
+    through = 1.0 if read is None else min(1.0, bytes_ / read)
     if first < FIRST_TIME or through < THROUGH_CACHE:
         return None
-    room, bytes_ = facts.machine.cache_room_bytes, cache.added * facts.page_bytes
+    room, way = facts.machine.cache_room_bytes, _the_way(facts)
     fits = room is None or bytes_ <= room
-    way = _the_way(facts)
     return Candidate(
         claims=(Claim(frozenset({classes.READ}), fraction=part),),
         chain=chain_of(

@@ -486,6 +486,5 @@ CAUSE = Cause(
     settled_by=next_command.CACHE,
     beats=(
         "cache-cold", "device-saturated", "io-throttled", "queue-shallow", "readahead-poor",
-        "device-slow", "random-access", "memory-pressure", "cpu-serial", "cpu-saturated",
-    ),
+        "device-slow", "random-access", "memory-pressure", "cpu-serial", "cpu-saturated", "device-contended", "file-fragmented", "metadata-cold"),
 )  # fmt: skip

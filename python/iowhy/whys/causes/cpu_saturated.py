@@ -1,11 +1,13 @@
 """All CPUs that the program may use are busy."""
 
+from iowhy.invocation import as_root
 from iowhy.relations.cpu_limits import SATURATED, SHORTAGE
 from iowhy.sentences import Sentence, worded
 from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link, percent, plural
 from iowhy.whys.facts import Facts
+from iowhy.whys.facts.served import is_there, served
 from iowhy.whys.facts.threads import busiest
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
 from iowhy.whys.remedy import Remedy
@@ -63,7 +65,7 @@ def _remedies(facts: Facts, *, crowded: bool, bound: bool) -> tuple[Remedy, ...]
         else Remedy(f"Use a machine with {2 * cpus} CPUs instead of {cpus}", risk=_MORE.risk)
     )
     if crowded:
-        return (evidence.before_others(facts), _WHO, more)
+        return (_recorded_too(facts) or evidence.before_others(facts), _WHO, more)
     if bound:
         return (evidence.let_run_on_all(facts), more, _WHO)
     if who:
@@ -175,6 +177,20 @@ def _chain(facts: Facts, full: float, runnable: float, others: float | None) -> 
             "system",
             "cpu-saturated.others",
         ),
+    )
+
+
+def _recorded_too(facts: Facts) -> Remedy | None:
+    """If a process serves files of the program (FUSE), what it computes is for that: no other work."""
+    if not is_there(facts.relations, "process"):
+        return None
+    serving = next((one for one in served(facts.relations, "process") if one.tgid), None)
+    if serving is None:
+        return None
+    return Remedy(
+        f"See how much of the CPUs process {serving.tgid} takes, which serves {serving.mount or 'files of this'}, while this runs again: "
+        f"`{as_root()} run -p {serving.tgid} --duration 30s`",
+        looks=True,
     )
 
 

@@ -1,5 +1,7 @@
 """The work keeps one or a few CPUs busy while others idle."""
 
+from msgspec.structs import replace
+
 from iowhy.relations.cpu_limits import SERIAL_CORES
 from iowhy.sentences import Sentence, worded
 from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
@@ -64,13 +66,11 @@ def find(facts: Facts) -> Candidate | None:
         lowered_by=tuple(lowered),
         remedies=_remedies(
             facts,
-            evidence.before_others(facts)
-            if none_left
-            else None
-            if no_memory
+            None
+            if none_left or no_memory
             else evidence.sync_once(facts)
             if computing_syncs
-            else evidence.let_run_on_all(facts)
+            else replace(evidence.let_run_on_all(facts), for_authors=True)
             if bound is not None
             else _parallel(facts),
         ),
@@ -249,7 +249,9 @@ def _chain(facts: Facts, share: float, computing_syncs: tuple[Link, ...]) -> tup
 
 
 _PARALLEL_RISK = "more memory in use; steps that depend on each other may fail"
-_IN_PARALLEL = Remedy("Divide the work among several processes", risk=_PARALLEL_RISK)
+_IN_PARALLEL = Remedy(
+    "Divide the work among several processes", risk=_PARALLEL_RISK, for_authors=True
+)
 _WHERE = Remedy("See which functions take the time: `perf top`", looks=True)
 _FASTER = Remedy("Use a CPU with a faster single core", risk="it costs more")
 
@@ -268,7 +270,7 @@ def _parallel(facts: Facts) -> Remedy:
         do = f"Run {each}, with a part of the input each (`xargs -P {cpus}`)"
     else:
         do = f"Let {cpus} workers do the work of {facts.run.who}, one for each CPU"
-    return Remedy(do, risk=_PARALLEL_RISK)
+    return replace(_IN_PARALLEL, do=do)
 
 
 CAUSE = Cause(

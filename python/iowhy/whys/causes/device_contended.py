@@ -218,6 +218,5 @@ CAUSE = Cause(
     settled_by=next_command.DEVICE,
     beats=(
         "device-saturated", "device-slow", "queue-shallow", "random-access", "small-requests",
-        "cache-cold", "sync-storm", "flush-cost", "writeback-scattered",
-    ),
+        "cache-cold", "sync-storm", "flush-cost", "writeback-scattered", "metadata-cold", "readahead-poor", "file-fragmented", "partial-writes"),
 )  # fmt: skip

@@ -3,7 +3,6 @@
 
 from msgspec.structs import replace
 
-from iowhy.invocation import quoted
 from iowhy.sentences import Sentence, worded
 from iowhy.whys import classes, evidence, health, links, named, next_command, saving, thresholds
 from iowhy.whys.budget import NO_DIRECTION
@@ -26,8 +25,6 @@ IN_ORDER = 0.1
 BACK = 0.5
 
 
-_CPU = "compressing takes CPU time"
-COMPRESS = Remedy("Compress its data with zstd, so that fewer bytes move", risk=_CPU)
 _THROUGH = Remedy(
     "Write through the page cache (without O_DIRECT) what is read back soon",
     risk="it takes that much memory from others",
@@ -107,11 +104,7 @@ def _found(facts: Facts) -> Candidate | None:
         else None
         if well_used or not _in_turns(facts)
         else _TAKE_TURNS,
-        by_remedy={
-            **_BY_DEVICES,
-            _faster(facts): _BY_DEVICES[_FASTER],
-            _THROUGH: _not_read_back(facts),
-        },
+        by_remedy=_by_remedy(facts),
         needs=("block_requests", "waits"),
     )
 
@@ -134,25 +127,13 @@ def _says(
     )
 
 
-def compress(facts: Facts) -> Remedy:
-    """Its file, as it is compressed; what it writes before it is written."""
-    path = named.file(facts)
-    if path is None or not path.startswith("/"):
-        return COMPRESS
-    if facts.requests.direction != "read":
-        return Remedy(
-            f"Write {path} compressed with zstd",
-            risk="programs that read it as it is now fail",
-            for_authors=True,
-        )
-    return Remedy(
-        f"Compress the file, and read it with `zstdcat`: `zstd {quoted(path)}`",
-        risk="reading takes more CPU time",
-    )
+def _by_remedy(facts: Facts) -> dict[Remedy, Saving]:
+    faster = {_faster(facts): _BY_DEVICES[_FASTER]}
+    return {**_BY_DEVICES, **faster, _THROUGH: _not_read_back(facts)}
 
 
 def _well_used(facts: Facts) -> tuple[Remedy, ...]:
-    return (compress(facts), _faster(facts), _SPLIT)
+    return (evidence.compress(facts), _faster(facts), _SPLIT)
 
 
 def _faster(facts: Facts) -> Remedy:
@@ -437,7 +418,7 @@ CAUSE = Cause(
         "so the depth counts too",
         "a throttle below the queue, which looks like a slow device",
     ),
-    remedies=(_LARGER, COMPRESS, _FASTER, _SPLIT),
+    remedies=(_LARGER, evidence.COMPRESS, _FASTER, _SPLIT),
     experiment="io-contention",
     find=find,
     settled_by=next_command.DEVICE,

@@ -12,7 +12,7 @@ from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, duration, link, percent, plural
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.silent import SILENT_NS, silent, waits_for
-from iowhy.whys.facts.stalls import stalls
+from iowhy.whys.facts.stalls import OUTLIERS, SCATTERED, SHALLOW
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
 from iowhy.whys.remedy import Remedy
 
@@ -21,9 +21,6 @@ SERVICE_NS = 20e6
 FLASH_NS = 1e6
 # 50 MB/s: the inner tracks of an old disk.
 SLOWEST_BYTES_PER_NS = 0.05
-SHALLOW = 2.0
-OUTLIERS = 0.3
-SCATTERED = 0.5
 REQUESTS_MIN = 16
 ERRORS = 0.001
 # The part of a request's time beyond what any disk takes; from it on, all of the waiting is for the device.
@@ -77,14 +74,8 @@ def _found(facts: Facts) -> Candidate | None:
     allowed = SERVICE_NS + moving
     usual = allowed if requests.rotational is not False else FLASH_NS + moving
     shallow = requests.depth is not None and requests.depth <= SHALLOW
-    late = 0.0 if requests.slow_share is None else requests.slow_share
-    count = requests.slow_count
-    if late >= OUTLIERS and not shallow:
-        # A disk that empties its write cache to scattered places answers nobody while it does: that is due to
-        # such writes, not to the disk.
-        scattered = requests.writes > requests.reads and _scattered(requests.jump_share)
-        late, count = (0.0, 0) if scattered else stalls(facts.relations, facts.requests)
-    outliers = late >= OUTLIERS and count >= 1
+    late, count = facts.stalled
+    outliers = count >= 1
     slow = requests.count >= REQUESTS_MIN and median > allowed and shallow
     failing = requests.errors > 0 and requests.errors >= ERRORS * requests.count
     if not (slow or outliers or failing):
@@ -168,10 +159,6 @@ def _chain(
             "device-slow.errors",
         ),
     )
-
-
-def _scattered(jump_share: float | None) -> bool:
-    return jump_share is not None and jump_share >= SCATTERED
 
 
 def _stuck(facts: Facts) -> Candidate | None:
@@ -390,5 +377,5 @@ CAUSE = Cause(
     experiment="fast-device",
     find=find,
     settled_by=next_command.DEVICE,
-    beats=("device-saturated", "queue-shallow", "random-access", "small-requests"),
+    beats=("device-saturated", "queue-shallow", "random-access", "small-requests", "cache-cold", "metadata-cold", "readahead-poor"),
 )  # fmt: skip

@@ -1,9 +1,8 @@
 """Writers are paused because too much is dirty."""
 
 from iowhy.sentences import Sentence, worded
-from iowhy.whys import classes, links, next_command, saving
+from iowhy.whys import classes, evidence, links, next_command, saving
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.causes.device_saturated import COMPRESS, compress
 from iowhy.whys.chain import chain_of, count, duration, link, percent, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Claim
@@ -38,7 +37,7 @@ def find(facts: Facts) -> Candidate | None:
     )
     if share < SHARE:
         return None
-    fits, less = _fits(facts), compress(facts)
+    fits, less = _fits(facts), evidence.compress(facts)
     limit = None
     if writeback.limit_pages is not None and writeback.dirty_pages is not None:
         limit = link(
@@ -141,7 +140,7 @@ CAUSE = Cause(
     fooled_by=(
         "a control group's limit (memory.high, its share of the dirty limit), far below the machine's",
     ),
-    remedies=(_RAISE, COMPRESS, _EARLIER),
+    remedies=(_RAISE, evidence.COMPRESS, _EARLIER),
     experiment="fast-device",
     find=find,
     unseen_without=("waits",),

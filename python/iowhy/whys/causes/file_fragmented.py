@@ -45,7 +45,7 @@ def find(facts: Facts) -> Candidate | None:
         chain=chain_of(
             links.in_calls(facts, classes.STORAGE, "is spent waiting for storage"),
             _asked(facts),
-            *_layout(owner, file, name),
+            *_layout(owner, file),
             _allocated(file),
             link(
                 f"in order, its {size(moved)} would take about {duration(remains_ns)}; that part is not "
@@ -124,11 +124,11 @@ def _asked(facts: Facts) -> Link | None:
     return None if call is None else links.call_cost(facts, call)
 
 
-def _layout(owner: Owner, file: File, name: str) -> tuple[Link, ...]:
+def _layout(owner: Owner, file: File) -> tuple[Link, ...]:
     """What that becomes on the device, and how the file is laid out there."""
     return (
         link(
-            f"{name}: {count(owner.count)} requests, {size(owner.median_bytes)} in the median",
+            f"{count(owner.count)} requests for it, {size(owner.median_bytes)} in the median",
             owner.median_bytes,
             "bytes",
             "files",

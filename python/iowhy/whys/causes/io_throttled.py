@@ -5,7 +5,6 @@ from msgspec import Struct
 from iowhy.sentences import Sentence, worded
 from iowhy.whys import classes, evidence, links, named, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.causes.device_saturated import COMPRESS, compress
 from iowhy.whys.causes.dirty_throttled import dirty_reasons
 from iowhy.whys.chain import chain_of, link, percent, rate
 from iowhy.whys.facts import Facts
@@ -82,7 +81,7 @@ def find(facts: Facts) -> Candidate | None:
         confidence=confidence,
         lowered_by=lowered,
         needs=("cgroup_samples", "block_requests", "waits"),
-        remedies=(*dict.fromkeys(one.lift for one in limits), compress(facts))
+        remedies=(*dict.fromkeys(one.lift for one in limits), evidence.compress(facts))
         if limits
         else (*_of_kernel(facts, reasons), *_LOOK),
         # No lever removes what else may hold it back (the kernel's own throttling, a volume's limit).
@@ -270,11 +269,11 @@ CAUSE = Cause(
         "requests that are not seen (a bio-based device, a network filesystem): the device seems idle",
         "completions that a hypervisor hides",
     ),
-    remedies=(_LIFT, COMPRESS, *_LOOK),
+    remedies=(_LIFT, evidence.COMPRESS, *_LOOK),
     experiment="io-unlimited",
     find=find,
     unseen_without=("block_requests",),
     settled_by=next_command.DEVICE,
     beats=("cache-cold", "queue-shallow", "device-saturated", "device-slow", "small-requests",
-           "random-access", "sync-storm"),
+           "random-access", "sync-storm", "metadata-cold", "readahead-poor", "file-fragmented", "flush-cost"),
 )  # fmt: skip

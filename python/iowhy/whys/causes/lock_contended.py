@@ -99,11 +99,10 @@ def _where(found: Waited | None) -> tuple[Link | None, str | None]:
     name = found.path
     if name is None and found.ino is not None:
         name = units.inode(found.ino)
-    on = f" on {name}" if name else ""
     return (
         link(
-            f"most of it in {found.call or 'page faults'}{on}: {plural(found.waits, 'wait')} by "
-            f"{plural(found.threads, 'thread')}, {duration(found.total_ns / found.waits)} each",
+            f"{plural(found.waits, 'wait')} there by {plural(found.threads, 'thread')}, "
+            f"{duration(found.total_ns / found.waits)} each",
             found.total_ns,
             "ns",
             "waits",
@@ -146,9 +145,7 @@ _ONE_CHANGES = Remedy(
     risk="that thread may become the limit",
     for_authors=True,
 )
-_SPREAD = Remedy(
-    "Give each thread a file of its own", risk="a program that reads the one file misses the others"
-)
+_SPREAD = Remedy("Give each thread a file of its own", risk="readers of that file miss the others")
 _SHARED = Remedy(
     "Use direct I/O on preallocated blocks, which shares the lock (XFS, ext4)",
     risk="the page cache no longer helps reads",

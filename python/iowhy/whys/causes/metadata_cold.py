@@ -46,11 +46,18 @@ def find(facts: Facts) -> Candidate | None:
     read = facts.metadata
     if read.known and read.requests < REQUESTS_MIN:
         return None
-    warmed = () if facts.inputs_gone or _removes(read) else (evidence.read_first(facts),)
+    warmed = (
+        () if facts.inputs_gone or _removes(read) else (evidence.read_first(facts, names=True),)
+    )
     one_head = evidence.one_head(facts, read.mean_service_ns)
     return Candidate(
         claims=(
-            Claim(frozenset({classes.READ}), calls=NAME_CALLS, reasons=REASONS),
+            Claim(
+                frozenset({classes.READ}),
+                calls=NAME_CALLS,
+                reasons=REASONS,
+                fraction=1 - facts.stalled[0],
+            ),
             Claim(frozenset({classes.LOCK}), calls=NAME_CALLS, reasons=LOCKED, fraction=locked),
         ),
         chain=chain_of(

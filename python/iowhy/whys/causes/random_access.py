@@ -9,7 +9,7 @@ from iowhy.whys.chain import chain_of, count, link, percent, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.calls import Walk
 from iowhy.whys.facts.job import Job
-from iowhy.whys.finding import Candidate, Claim, Link
+from iowhy.whys.finding import Candidate, Claim, Link, Saving
 from iowhy.whys.remedy import Remedy
 
 LARGE_BYTES = 256 * 1024
@@ -19,6 +19,8 @@ REQUESTS_MIN = 32
 # Of a job: fewer take less than a second of a parallel filesystem.
 JOB_CALLS = 1_000
 BY_CALLS = 0.5
+# Of a file that is read so far, and of what is read, to read all of it in order first.
+MOST = 0.5
 PRINTED_SEEKS = 0.8
 
 
@@ -45,7 +47,7 @@ def find(facts: Facts) -> Candidate | None:
     calls = evidence.calls_that_wait(facts, waits) if jumping else None
     if evidence.waiting_in(facts, waits, calls) < thresholds.LISTED:
         return None
-    remedies = _remedies(facts)
+    remedies = _remedies(facts, waits)
     return Candidate(
         claims=(Claim(waits, calls=calls),),
         chain=_chain(
@@ -62,11 +64,8 @@ def find(facts: Facts) -> Candidate | None:
             service=service,
         ),
         saving=saving.all_but_moving(facts, waits, requests.bytes, "if accessed in order"),
-        remedies=remedies,
-        by_remedy={
-            remedies[-1]: saving.all_but_moving(facts, waits, requests.bytes, "without seeks"),
-            **dict.fromkeys(remedies[1:-1], saving.all_of_it("if it is in memory")),
-        },
+        remedies=tuple(remedies),
+        by_remedy=remedies,
         against=()
         if jumping
         else ("offsets of calls were not seen, so that it jumps is concluded from its requests",),
@@ -107,15 +106,34 @@ def _chain(
     )
 
 
-def _remedies(facts: Facts) -> tuple[Remedy, ...]:
-    """In order; from memory, unless it goes past the page cache or only writes; from a device that does not seek."""
-    what = named.data(facts)
-    in_memory = facts.requests.direction == "read" and not evidence.direct_io(facts)
-    return (
-        replace(_IN_ORDER, do=f"Access {what} in the order of offsets"),
-        *((evidence.read_first(facts),) if in_memory else ()),
-        replace(_NO_SEEKS, do=f"Move {what} to an SSD, which does not seek"),
+def _remedies(facts: Facts, waits: frozenset[str]) -> dict[Remedy, Saving]:
+    """What helps, with what it saves: in order; from memory, unless it goes past the page cache or only writes; from a device that
+    does not seek. If most of a file is read, in whatever order, all of it is quicker, in order.
+    """
+    what, moved = named.data(facts), facts.requests.bytes
+    in_order = saving.all_but_moving(facts, waits, moved, "if accessed in order")
+    found = {replace(_IN_ORDER, do=f"Access {what} in the order of offsets"): in_order}
+    if facts.requests.direction == "read" and not evidence.direct_io(facts):
+        first, whole = evidence.read_first(facts), _whole_bytes(facts)
+        if whole is None:
+            found[first] = saving.all_of_it("if it is in memory")
+        else:
+            found = {first: saving.all_but_moving(facts, waits, whole, "in order"), **found}
+    found[replace(_NO_SEEKS, do=f"Move {what} to an SSD, which does not seek")] = (
+        saving.all_but_moving(facts, waits, moved, "without seeks")
     )
+    return found
+
+
+def _whole_bytes(facts: Facts) -> float | None:
+    """The size of the file that it reads, if it reads most of it through the page cache, which has room for all."""
+    owner, cache = next(iter(facts.requests.owners), None), facts.cache
+    file = None if owner is None else facts.layout.file(owner.dev, owner.ino)
+    if owner is None or file is None or not cache.added or owner.time_share < MOST:
+        return None
+    room, through = facts.machine.cache_room_bytes, cache.added * facts.page_bytes
+    fits = room is None or file.bytes <= room
+    return file.bytes if fits and min(owner.bytes, through) >= MOST * file.bytes else None
 
 
 def _large(bytes_: float | None) -> bool:

@@ -9,6 +9,7 @@ from iowhy.sentences import Sentence, worded
 from iowhy.whys import classes, evidence, links, named, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, plural, size
+from iowhy.whys.durable_names import durable_names
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.sized_writes import SizedWrite, sized_writes
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
@@ -54,7 +55,7 @@ def find(facts: Facts) -> Candidate | None:
     often = seconds is not None and seconds > 0 and syncs.calls / seconds >= CALLS_MIN
     few = syncs.calls < (CALLS_FEW if often else CALLS_MIN)
     if few or facts.budget.elapsed(classes.SYNC) < thresholds.LISTED:
-        return _measured(facts)
+        return durable_names(facts, _quick_device(facts)) or _measured(facts)
     if facts.calls.by_write and facts.durable_writes is False:
         # They wait for writeback that nobody asked for: that is not a sync.
         return None
@@ -92,11 +93,8 @@ def find(facts: Facts) -> Candidate | None:
 def _once_for_all(facts: Facts) -> Remedy:
     """One sync of the filesystem for many files."""
     at = named.folder(facts)
-    do = (
-        f"Sync once for all files, at the end: `sync -f {quoted(at)}`"
-        if at
-        else "Sync once for all files, at the end"
-    )
+    typed = f": `sync -f {quoted(at)}`" if at else ""
+    do = f"Sync once for all files, at the end{typed}"
     return Remedy(do, risk="a crash before the end loses all of them", for_authors=True)
 
 

@@ -7,7 +7,6 @@ not print it, or there is nothing to measure it on. No rows travel to Python, on
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from types import TracebackType
 
 from iowhy.recordings import Recording
 from iowhy.relations import Relations
@@ -40,9 +39,11 @@ from iowhy.whys.facts import (
     sleeps,
     space,
     stacks,
+    stalls,
     subject,
     threads,
     used_files,
+    wake_ups,
     writeback,
     written_in_part,
 )
@@ -67,12 +68,7 @@ class Facts:
     def __enter__(self) -> "Facts":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.relations.close()
 
     @property
@@ -175,6 +171,18 @@ class Facts:
         return missing.missing(self.relations)
 
     @cached_property
+    def stalled(self) -> tuple[float, int]:
+        """Of the waiting for storage the part in which its device stalls, and the requests that did."""
+        pieces = [piece for piece in self.budget.pieces if piece.cls in classes.STORAGE]
+        reasons = frozenset(piece.reason for piece in pieces if piece.reason)
+        return stalls.stalled(self.relations, self.requests, reasons)
+
+    @cached_property
+    def wake_ups(self) -> tuple[wake_ups.Woken, ...]:
+        """What calls waited for a CPU after other waits."""
+        return wake_ups.wake_ups(self.relations)
+
+    @cached_property
     def inputs_gone(self) -> bool:
         """Whether what the command read was gone at its end: a second run would not find it."""
         reading = self.budget.line(classes.READ).thread_ns if self.budget.known else None
@@ -184,6 +192,11 @@ class Facts:
     def somebody_elses(self) -> bool:
         """Whether what was typed is one program that came with the system."""
         return installed.somebody_elses(self.manifest.command, self.relations)
+
+    @cached_property
+    def syncs_decided_there(self) -> bool:
+        """Whether the syncs are decided on in programs that came with the system."""
+        return installed.syncs_decided_there(self.relations)
 
     @cached_property
     def evictors(self) -> tuple[evictors.Evictor, ...]:
@@ -260,11 +273,6 @@ class Facts:
         return stacks.durable_writes(self.relations, self.filesystems)
 
     @cached_property
-    def mounted_sync(self) -> bool:
-        """Whether the filesystem that most of the writes go to is mounted with `sync`."""
-        return stacks.mounted_sync(self.relations, self.filesystems)
-
-    @cached_property
     def measured(self) -> measured.Measured:
         """Summary numbers and histograms that other tools printed."""
         return measured.measure(self.relations)
@@ -293,8 +301,12 @@ def facts_of(
 
 
 def _synchronous_writes(budget: budgets.Budget, relations: Relations) -> bool:
-    """Whether most of the waiting for sync is in writes, or for operations of io_uring or libaio that write."""
-    all_of_it, sync = budget.elapsed(classes.SYNC), {classes.SYNC}
+    """Whether most of the waiting for sync is in writes, or for operations of io_uring or libaio that write.
+
+    Calls on names are no evidence of either: a mount with `sync` makes both wait.
+    """
+    sync = {classes.SYNC}
+    all_of_it = budget.elapsed(classes.SYNC) - budget.calls(metadata.NAME_CALLS, sync)
     by_write = budget.calls(classes.DATA_WRITES, sync)
     collected = all_of_it - by_write - budget.calls(classes.SYNC_CALLS, sync)
     if 2 * by_write <= all_of_it < 2 * (by_write + collected):

@@ -22,15 +22,11 @@ class Cache(Struct, frozen=True):
     """
 
     known: bool
-    estimated: bool = False
     lookups: float | None = None
     misses: float | None = None
     readahead: float | None = None
     prefetched_hits: float | None = None
-    evicted: float | None = None
-    dirtied: float | None = None
     refaults: float | None = None
-    major_faults: float | None = None
     hit_ratio: float | None = None
     worst_hit_ratio: float | None = None
     best_hit_ratio: float | None = None
@@ -43,7 +39,6 @@ class Cache(Struct, frozen=True):
     costliest_share: float | None = None
     top_path: str | None = None
     top_bytes: float | None = None
-    top_asked_bytes: float | None = None
     top_times_read: float | None = None
     top_share: float | None = None
     passes: tuple[float, ...] = ()
@@ -67,10 +62,9 @@ FROM (
 SELECT sum(lookup_pages) AS lookups, sum(miss_pages) AS misses, sum(readahead_pages) AS readahead,
   (coalesce(sum(readahead_pages) FILTER (WHERE {_LOOKED_AT}), 0) - sum(prefetched_pages))
     / nullif(sum(readahead_pages), 0) AS wasted_share,
-  sum(prefetched_pages) AS prefetched_hits, sum(evicted_pages) AS evicted, sum(dirtied_pages) AS dirtied,
-  sum(refault_pages) AS refaults, sum(major_faults) AS major_faults, sum(added_pages) AS added,
+  sum(prefetched_pages) AS prefetched_hits, sum(refault_pages) AS refaults,
+  sum(added_pages) AS added,
   sum(hit_pages) / nullif(sum(hit_of_pages), 0) AS hit_ratio,
-  coalesce(bool_or(estimated), false) AS estimated,
   (SELECT quantile_cont(hit_pages / hit_of_pages, 0.1) FROM cache_counts WHERE hit_of_pages > 0)
     AS worst_hit_ratio,
   (SELECT quantile_cont(hit_pages / hit_of_pages, 0.9) FROM cache_counts WHERE hit_of_pages > 0)
@@ -132,7 +126,6 @@ class _Top(Struct, frozen=True):
     ino: int
     path: str | None
     size_bytes: int | None
-    asked: int | None
     added: int | None
     refaults: int | None
     share: float | None
@@ -140,7 +133,7 @@ class _Top(Struct, frozen=True):
 
 
 _TOP = """
-SELECT p.dev, p.ino, f.path, f.size_bytes, p.lookup_pages AS asked, p.added_pages AS added,
+SELECT p.dev, p.ino, f.path, f.size_bytes, p.added_pages AS added,
   p.refault_pages AS refaults,
   p.added_pages / nullif(sum(p.added_pages) OVER (), 0) AS share,
   sum(CASE WHEN p.refault_pages > 0 THEN p.added_pages - p.refault_pages END) OVER () AS working
@@ -187,7 +180,6 @@ def _with_top(relations: Relations, common: Cache, top: _Top) -> Cache:
         common,
         top_path=top.path,
         top_bytes=bytes_,
-        top_asked_bytes=None if top.asked is None else float(top.asked) * page_bytes,
         top_times_read=times,
         top_share=top.share,
         passes=_passes(relations, top, bytes_) if bytes_ else (),

@@ -24,9 +24,7 @@ class Device(Struct, frozen=True):
     write_bytes_per_s: float
     request_bytes: float | None
     wait_ns: float | None
-    flushes_per_s: float | None
     load: float
-    best_bytes_per_s: float | None
 
 
 class Devices(Struct, frozen=True):
@@ -48,7 +46,7 @@ class Devices(Struct, frozen=True):
 
 
 _RATES = """
-SELECT s.* EXCLUDE (place), coalesce(d.name, (s.dev >> 20) || ':' || (s.dev & 1048575)) AS name
+SELECT s.* EXCLUDE (place, flushes_per_s, best_bytes_per_s), coalesce(d.name, (s.dev >> 20) || ':' || (s.dev & 1048575)) AS name
 FROM device_rates AS s
 LEFT JOIN (SELECT dev, any_value(name) AS name FROM devices GROUP BY dev) AS d ON d.dev = s.dev
 ORDER BY s.place LIMIT 8

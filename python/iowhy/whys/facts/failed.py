@@ -9,6 +9,18 @@ _ALWAYS = (-28, -122, -117)
 #: Programs ask for it to see whether they may, or try again with less: EIO, ENFILE, EMFILE, EFBIG, EROFS, ETIMEDOUT (of a
 #: server), ESTALE.
 _WHERE_IT_FAILED = (-5, -23, -24, -27, -30, -110, -116)
+#: Files that the kernel makes up: no storage refuses anything there.
+_MADE_UP = (
+    "proc",
+    "sysfs",
+    "cgroup",
+    "cgroup2",
+    "debugfs",
+    "tracefs",
+    "securityfs",
+    "configfs",
+    "bpf",
+)
 #: Of calls on data there is no trying: what is written, read or made durable is not.
 _OF_DATA = (-5, -116)
 
@@ -47,9 +59,12 @@ def failed(relations: Relations, *, ended_badly: bool) -> tuple[Failed, ...]:
         ) AS e
         CROSS JOIN recording AS r
         LEFT JOIN named_files AS f ON f.dev = e.dev AND f.ino = e.ino
-        LEFT JOIN (SELECT dev, min(mount) AS mount FROM filesystems GROUP BY dev) AS m ON m.dev = e.dev
+        LEFT JOIN (
+          SELECT dev, min(mount) AS mount, min(kind) AS kind FROM filesystems GROUP BY dev
+        ) AS m ON m.dev = e.dev
         WHERE ({counts}) AND e.kind IN ('read', 'write', 'copy', 'sync', 'change', 'lookup')
           AND coalesce(f.kind, 'file') IN ('file', 'directory', 'device', 'unknown')
+          AND coalesce(m.kind, '') NOT IN {_MADE_UP}
         GROUP BY e.ret ORDER BY max(e.end_ns) DESC
         """,
     )

@@ -29,6 +29,12 @@ class Filesystem(Struct, frozen=True):
         return "sync" in self.options.split(",")
 
     @property
+    def names_durable_by(self) -> str | None:
+        """The option by which calls on names return once that is durable (mount(8), sync and dirsync; xfs(5), wsync)."""
+        chosen = self.options.split(",")
+        return next((one for one in ("sync", "dirsync", "wsync") if one in chosen), None)
+
+    @property
     def journals_data(self) -> bool:
         """Whether all data are written to the journal first, and then to their place (ext4(5), data=journal)."""
         return "data=journal" in self.options.split(",")

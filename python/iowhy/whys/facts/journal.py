@@ -12,18 +12,12 @@ class Journal(Struct, frozen=True):
     time_ns: float | None = None
     mean_ns: float | None = None
     flushing_share: float | None = None
-    logging_share: float | None = None
-    handles_per_commit: float | None = None
-    blocks_per_commit: float | None = None
 
 
 _COMMITS = """
 SELECT coalesce(sum(commits), 0) AS commits, sum(total_ns) AS time_ns,
   sum(total_ns) / nullif(sum(timed), 0) AS mean_ns,
-  sum(flushing_ns) / nullif(sum(flushing_of_ns), 0) AS flushing_share,
-  sum(logging_ns) / nullif(sum(logging_of_ns), 0) AS logging_share,
-  sum(handles) / nullif(sum(with_handles), 0) AS handles_per_commit,
-  sum(blocks) / nullif(sum(with_blocks), 0) AS blocks_per_commit
+  sum(flushing_ns) / nullif(sum(flushing_of_ns), 0) AS flushing_share
 FROM journal_totals WHERE own
 """
 

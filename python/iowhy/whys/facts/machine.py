@@ -24,16 +24,12 @@ class Machine(Struct, frozen=True):
     steal: float | None = None
     busiest_cpu: float | None = None
     samples: int = 0
-    saturated_share: float | None = None
     memory_bytes: int | None = None
     free_bytes: float | None = None
-    cached_bytes: float | None = None
     cached_peak_bytes: float | None = None
     cached_growth_bytes: float | None = None
-    dirty_peak_bytes: float | None = None
     swap_pages: float | None = None
     direct_scan_pages: float | None = None
-    refault_file_pages: float | None = None
     runnable: float | None = None
     blocked: float | None = None
     runnable_always_zero: bool | None = None
@@ -43,7 +39,6 @@ class Machine(Struct, frozen=True):
     quota_cores: float | None = None
     memory_limit_bytes: int | None = None
     memory_limit_hits: float | None = None
-    group_cached_bytes: float | None = None
     group_refault_pages: float | None = None
     pressure: dict[tuple[str, str], float] = field(default_factory=dict)
 
@@ -72,8 +67,8 @@ class Machine(Struct, frozen=True):
 
 _LEVELS = """
 SELECT busy_share AS busy, user_share AS user, system_share AS system, idle_share AS idle, iowait_share AS iowait,
-  steal_share AS steal, busiest_share AS busiest_cpu, coalesce(samples, 0) AS samples, saturated_share, swap_pages,
-  direct_scan_pages, refault_file_pages, runnable, blocked, most_runnable = 0 AS runnable_always_zero, blocked_share,
+  steal_share AS steal, busiest_share AS busiest_cpu, coalesce(samples, 0) AS samples, swap_pages, direct_scan_pages,
+  runnable, blocked, most_runnable = 0 AS runnable_always_zero, blocked_share,
   coalesce(r.cpus, c.cpus) AS cpus
 FROM machine_levels AS m CROSS JOIN cpu_count AS c CROSS JOIN recording AS r
 """
@@ -81,10 +76,8 @@ FROM machine_levels AS m CROSS JOIN cpu_count AS c CROSS JOIN recording AS r
 _MEMORY = """
 SELECT coalesce((SELECT memory_bytes FROM recording), max(total_bytes)) AS memory_bytes,
   sum(free_bytes * span_s) / sum(span_s) FILTER (free_bytes IS NOT NULL) AS free_bytes,
-  sum(cached_bytes * span_s) / sum(span_s) FILTER (cached_bytes IS NOT NULL) AS cached_bytes,
   max(cached_bytes) AS cached_peak_bytes,
-  arg_max(cached_bytes, ts_ns) - arg_min(cached_bytes, ts_ns) AS cached_growth_bytes,
-  max(dirty_bytes) AS dirty_peak_bytes
+  arg_max(cached_bytes, ts_ns) - arg_min(cached_bytes, ts_ns) AS cached_growth_bytes
 FROM (
   SELECT *, greatest(coalesce(ts_ns - lag(ts_ns) OVER w, (lead(ts_ns) OVER w) - ts_ns, 1), 1) / 1e9 AS span_s
   FROM memory_samples
@@ -95,8 +88,7 @@ FROM (
 _GROUP = """
 SELECT max(stopped_share) AS throttled_share, max(stopped_periods_share) AS throttled_periods_share,
   min(quota_cores) AS quota_cores, min(memory_limit_bytes) AS memory_limit_bytes,
-  max(memory_limit_hits) AS memory_limit_hits, max(cached_bytes) AS group_cached_bytes,
-  max(refault_pages) AS group_refault_pages
+  max(memory_limit_hits) AS memory_limit_hits, max(refault_pages) AS group_refault_pages
 FROM group_totals
 """
 

@@ -49,7 +49,6 @@ class Requests(Struct, frozen=True):
     jump_share: float | None = None
     median_service_ns: float | None = None
     mean_service_ns: float | None = None
-    p99_service_ns: float | None = None
     slow_share: float | None = None
     slow_count: int = 0
     busy_share: float | None = None
@@ -70,13 +69,12 @@ class Requests(Struct, frozen=True):
     dirtied_by: Culprit | None = None
     owners: tuple[Owner, ...] = ()
     other_file_bytes: float | None = None
-    max_request_bytes: int | None = None
     rotational: bool | None = None
 
 
 _TOTALS = """
 WITH t AS (SELECT t.dev, coalesce(any_value(d.name), (t.dev >> 20) || ':' || (t.dev & 1048575)) AS device,
-  any_value(d.max_request_bytes) AS max_request_bytes, any_value(d.rotational) AS rotational,
+  any_value(d.rotational) AS rotational,
   sum(CASE WHEN own THEN requests ELSE 0 END) AS count,
   sum(CASE WHEN own AND op = 'read' THEN requests ELSE 0 END) AS reads,
   sum(CASE WHEN own AND op = 'write' THEN requests ELSE 0 END) AS writes,
@@ -129,8 +127,9 @@ WITH {values}, m AS ({middles}
   SELECT coalesce(sum(steps), 0) AS steps, coalesce(sum(jumps), 0) AS jumps FROM jump_totals
   WHERE dev = {dev} AND {way}
 )
-SELECT m.median_bytes, CASE WHEN j.steps >= {least} THEN j.jumps / j.steps END AS jump_share, m.middle AS median_service_ns, m.mean_ns AS mean_service_ns,
-  m.most_ns AS p99_service_ns, (late.ns + open.ns) / nullif(m.all_ns + open.ns, 0) AS slow_share,
+SELECT m.median_bytes, CASE WHEN j.steps >= {least} THEN j.jumps / j.steps END AS jump_share,
+  m.middle AS median_service_ns, m.mean_ns AS mean_service_ns,
+  (late.ns + open.ns) / nullif(m.all_ns + open.ns, 0) AS slow_share,
   late.requests + open.requests AS slow_count
 FROM m, late, open, j
 """
@@ -143,20 +142,18 @@ _EACH = """r AS {kept} (
 )"""
 
 _OF_FEW = """
-  SELECT median(bytes) AS median_bytes, quantile_cont(service, [0.5, 0.99]) AS points,
-    points[1] AS middle, points[2] AS most_ns, avg(service) AS mean_ns, sum(service) AS all_ns
+  SELECT median(bytes) AS median_bytes, median(service) AS middle, avg(service) AS mean_ns, sum(service) AS all_ns
   FROM r"""
 
 # The same of any number of requests, which are read more than once and not kept.
 _OF_MANY = f"""
   SELECT max(CASE WHEN what = 'bytes' THEN p50_n END) AS median_bytes,
     max(CASE WHEN what = 'service' THEN p50_n END) AS middle,
-    max(CASE WHEN what = 'service' THEN p99_n END) AS most_ns,
     max(t.mean_ns) AS mean_ns, max(t.all_ns) AS all_ns
   FROM ({
     percentiles_sql(
         ("what",),
-        ("p50_n", "p99_n"),
+        ("p50_n",),
         "SELECT 'bytes' AS what, bytes AS value FROM r UNION ALL "
         "SELECT 'service', service FROM r WHERE service IS NOT NULL",
     )
@@ -175,17 +172,14 @@ _COUNTED = """r AS (
   SELECT 'bytes', bytes, sum(requests) OVER (ORDER BY bytes), sum(requests) OVER () - 1 FROM sizes
 ), points AS (
   -- On the line between two values, as quantile_cont has it.
-  SELECT p.what, q.point, min(CASE WHEN p.upto > floor(p.last * q.point) THEN p.value END) AS low,
-    min(CASE WHEN p.upto > ceil(p.last * q.point) THEN p.value END) AS high,
-    max(p.last * q.point - floor(p.last * q.point)) AS part
-  FROM placed AS p, (SELECT unnest([CAST(0.5 AS DOUBLE), CAST(0.99 AS DOUBLE)]) AS point) AS q
-  GROUP BY p.what, q.point
+  SELECT what, min(CASE WHEN upto > floor(last / 2) THEN value END) AS low,
+    min(CASE WHEN upto > ceil(last / 2) THEN value END) AS high, max(last / 2 - floor(last / 2)) AS part
+  FROM placed GROUP BY what
 )"""
 
 _OF_COUNTED = """
-  SELECT max(CASE WHEN what = 'bytes' AND point = 0.5 THEN low + (high - low) * part END) AS median_bytes,
-    max(CASE WHEN what = 'service' AND point = 0.5 THEN low + (high - low) * part END) AS middle,
-    max(CASE WHEN what = 'service' AND point = 0.99 THEN low + (high - low) * part END) AS most_ns,
+  SELECT max(CASE WHEN what = 'bytes' THEN low + (high - low) * part END) AS median_bytes,
+    max(CASE WHEN what = 'service' THEN low + (high - low) * part END) AS middle,
     max(t.mean_ns) AS mean_ns, max(t.all_ns) AS all_ns
   FROM points, (
     SELECT sum(service * requests) AS all_ns, sum(service * requests) / sum(requests) AS mean_ns FROM r
@@ -299,3 +293,12 @@ def _unsynced_bytes(relations: Relations, dev: int) -> float | None:
             AND s.dev = r.owner_dev AND s.ino = r.owner_ino)
         """,
     )
+
+
+def read_again(relations: Relations) -> float:
+    """Of the command's reads, the share from places that it had read: past the page cache nothing else counts them."""
+    share = relations.value(
+        float,
+        "SELECT 1 - count(DISTINCT (dev, sector)) / nullif(count(*), 0) FROM command_data_requests WHERE op = 'read'",
+    )
+    return share or 0.0

@@ -6,7 +6,9 @@ from iowhy.relations import Relations
 from iowhy.whys import classes
 
 #: Threads that are looked at, the busiest first.
-_THREADS = 200
+_THREADS = 2_000
+#: Of the time that a parent waits: for children that sleep less it hardly does.
+_MOST = 0.5
 #: Calls that wait for what comes from elsewhere, or for a time that is over.
 POLLS = frozenset(
     {
@@ -46,7 +48,7 @@ _WATCHES = frozenset({"fanotify_mark", "inotify_add_watch"})
 
 
 class Sleep(Struct, frozen=True):
-    """The call in which a thread sleeps longest: how often, and how long. `path` of its file, if it has one that is known.
+    """The call in which a thread, or several of one name after each other, sleeps longest: how often, and how long. `path` of its file, if it has one that is known.
 
     `peers`: whether its process makes calls on sockets.
     """
@@ -109,32 +111,46 @@ def sleeper(relations: Relations) -> Sleep | None:
     peers = _peers(relations)
     seen: set[int] = set()
     found: Sleep | None = None
-    at = next((one for one in threads if one.tid in longest), None)
-    while at is not None and at.tgid not in seen:
-        seen.add(at.tgid)
-        call = longest[at.tid]
+    at = [one for one in threads if one.tid in longest][:1]
+    while at:
+        seen.update(one.tgid for one in at)
+        one, call = at[0], longest[at[0].tid]
         found = Sleep(
-            at.tid, at.tgid, at.comm or f"thread {at.tid}", call.name, call.calls, call.total_ns, call.path,
-            call.kind, at.tgid in peers,
+            one.tid, one.tgid, one.comm or f"thread {one.tid}", call.name,
+            sum(longest[each.tid].calls for each in at), sum(longest[each.tid].total_ns for each in at),
+            call.path, call.kind, one.tgid in peers,
         )  # fmt: skip
-        at = _waited_for(at, call, threads, longest, seen)
+        at = _waited_for(at, found, threads, longest, seen)
     return found
 
 
 def _waited_for(
-    waiter: _Thread,
-    call: _Call,
+    waiters: list[_Thread],
+    sleep: Sleep,
     threads: list[_Thread],
     longest: dict[int, _Call],
     seen: set[int],
-) -> _Thread | None:
-    """The busiest thread of a process that this one may wait for: a child, or whoever is at the other end of a pipe."""
+) -> list[_Thread]:
+    """The busiest thread of a process that these may wait for: a child, or whoever is at the other end of a pipe.
+
+    Of children, all of one name that sleep in one call: a script starts one after the other. They sleep for most of that
+    time, or else as long as any.
+    """
     others = [one for one in threads if one.tgid not in seen and one.tid in longest]
-    if call.name in CHILDREN:
-        return next((one for one in others if one.ppid == waiter.tgid), None)
-    if call.name in _MOVES and call.kind in ("pipe", "socket"):
-        return next((one for one in others if longest[one.tid].name not in CHILDREN), None)
-    return None
+    if sleep.call in CHILDREN:
+        parents = {one.tgid for one in waiters}
+        alike: dict[tuple[str | None, str], list[_Thread]] = {}
+        for one in others:
+            if one.ppid in parents:
+                alike.setdefault((one.comm, longest[one.tid].name), []).append(one)
+        times = {
+            key: sum(longest[one.tid].total_ns for one in group) for key, group in alike.items()
+        }
+        least = min(sleep.total_ns * _MOST, max(times.values(), default=0))
+        return next((group for key, group in alike.items() if times[key] >= least), [])
+    if sleep.call in _MOVES and sleep.moved_kind in ("pipe", "socket"):
+        return next(([one] for one in others if longest[one.tid].name not in CHILDREN), [])
+    return []
 
 
 def _longest(relations: Relations) -> dict[int, _Call]:

@@ -102,7 +102,8 @@ def durable_writes(relations: Relations, filesystems: Filesystems) -> bool | Non
         told = relations.value(bool, "SELECT bool_or(durable) FROM file_operations")
         if told is not None:
             return told
-    if mounted_sync(relations, filesystems):
+    written = of(filesystems, written_most(relations)) if filesystems else None
+    if written is not None and written.mounted_sync:
         return True
     waits = [
         one
@@ -114,9 +115,3 @@ def durable_writes(relations: Relations, filesystems: Filesystems) -> bool | Non
         return 2 * sum(one.shown_ns or 0.0 for one in waits) >= total
     writeback = sum(one.total_ns for one in waits if one.reason == "page_writeback")
     return False if 2 * writeback >= total else None
-
-
-def mounted_sync(relations: Relations, filesystems: Filesystems) -> bool:
-    """Whether the filesystem that most of the writes go to is mounted with `sync` (mount(8))."""
-    written = of(filesystems, written_most(relations)) if filesystems else None
-    return written is not None and written.mounted_sync

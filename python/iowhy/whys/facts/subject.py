@@ -6,11 +6,12 @@ from pathlib import PurePath
 
 from iowhy.recordings.manifest import Command
 from iowhy.relations import Relations
-from iowhy.whys.facts.threads import busiest
 
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "busybox"})
 #: A version may stand behind the name.
-_INTERPRETERS = re.compile(rf"(python|perl|ruby|node|php|lua|Rscript|{'|'.join(_SHELLS)})[\d.]*")
+INTERPRETERS = re.compile(
+    rf"(python|perl|ruby|node|php|lua|Rscript|java|{'|'.join(_SHELLS)})[\d.]*"
+)
 #: Programs that only start another one.
 _WRAPPERS = frozenset(
     {
@@ -30,6 +31,8 @@ _WRAPPERS = frozenset(
 )
 #: What makes a shell's text more than one command.
 _OPERATORS = frozenset(";|&()<>$`\n")
+#: Of the time, at work: with less, the program that works is not what the time is spent in.
+_WORKS = 0.1
 _GROUPS = {"--container": "container", "--pod": "pod", "--cgroup": "control group"}
 
 
@@ -52,7 +55,7 @@ def _typed(argv: tuple[str, ...]) -> str | None:
         return None
     if name in _SHELLS and len(argv) > 2 and argv[1].startswith("-") and argv[1].endswith("c"):
         return _first_word(argv[2])
-    if _INTERPRETERS.fullmatch(name) and len(argv) > 1 and not argv[1].startswith("-"):
+    if INTERPRETERS.fullmatch(name) and len(argv) > 1 and not argv[1].startswith("-"):
         return f"{name} {PurePath(argv[1]).name}"
     return name or None
 
@@ -65,7 +68,7 @@ def single_program(argv: tuple[str, ...]) -> str | None:
         return None
     if name in _SHELLS and len(argv) > 2 and argv[1].startswith("-") and argv[1].endswith("c"):
         return _first_word(argv[2])
-    if _INTERPRETERS.fullmatch(name):
+    if INTERPRETERS.fullmatch(name):
         return argv[1] if len(argv) > 1 and argv[1].startswith("/") else None
     return argv[0]
 
@@ -82,10 +85,26 @@ def _first_word(text: str) -> str | None:
 
 
 def _busiest(relations: Relations) -> str | None:
-    """The program that uses most of the CPU time, if it uses half of it; shells do not count."""
-    found = [one for one in busiest(relations) if one.name not in _SHELLS | _WRAPPERS]
-    whole = sum(one.cores for one in found)
-    return found[0].name if found and found[0].cores * 2 >= whole > 0 else None
+    """The program that is at work (on a CPU, ready, or blocked) for half of all such time; shells do not count.
+
+    None of several if hardly any is: what sleeps is not what works.
+    """
+    elapsed_ns = relations.facts.elapsed_ns
+    if not relations.has("thread_time") or not elapsed_ns:
+        return None
+    found = [
+        (name, active_ns)
+        for name, active_ns in relations.rows(
+            """SELECT CASE WHEN count(DISTINCT g.comm) > 1 THEN max(g.program) ELSE max(g.comm) END AS name, sum(coalesce(t.cpu_ns, 0) + coalesce(t.runnable_ns, 0)
+              + coalesce(t.blocked_ns, 0)) AS active_ns
+            FROM thread_totals AS t JOIN process_groups AS g ON g.tgid = t.tgid
+            WHERE g.comm IS NOT NULL GROUP BY g.program ORDER BY active_ns DESC, name"""
+        )
+        if name not in _SHELLS | _WRAPPERS
+    ]
+    whole = sum(active_ns for _, active_ns in found)
+    works = len(found) == 1 or (found and whole >= _WORKS * elapsed_ns and found[0][1] * 2 >= whole)
+    return found[0][0] if works else None
 
 
 def _attached(relations: Relations) -> str:

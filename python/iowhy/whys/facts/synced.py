@@ -47,7 +47,7 @@ def share_of_syncs(
     relations: Relations,
     files: Sequence[str],
     spared: Sequence[str],
-    calls: Sequence[str],
+    by: str,
     own: Own | None = None,
 ) -> float | None:
     """Of the time in which a sync call is under way, the share in which one is that a setting is about.
@@ -55,8 +55,8 @@ def share_of_syncs(
     None if none was recorded. It bounds what the setting can gain: a thread that syncs in the background, next to those
     that others wait for, takes nothing from them.
 
-    `files` are patterns of paths (GLOB; none: any file), `spared` those that it leaves alone, `calls` names of
-    calls (none: any). A file whose path is not known may be one of them and counts; a call without a file (`sync`)
+    `files` are patterns of paths (GLOB; none: any file), `spared` those that it leaves alone, `by` what
+    syncs: "calls", or "writes" that do it themselves ("": either). A file whose path is not known may be one of them and counts; a call without a file (`sync`)
     is about all of them, and counts only where any file does. `own`: what the program itself syncs; None: anything.
     """
     if not relations.has("syscalls"):
@@ -66,9 +66,8 @@ def share_of_syncs(
     about += [f"NOT coalesce(f.path GLOB {text_literal(one)}, false)" for one in spared]
     if own is not None:
         about.append(own.condition("s", "f"))
-    if calls:
-        names = ", ".join(text_literal(one) for one in calls)
-        about.append(f"split_part(s.name, ' ', 1) IN ({names})")
+    if by:
+        about.append("s.by_write" if by == "writes" else "NOT s.by_write")
     return relations.value(
         float,
         f"""

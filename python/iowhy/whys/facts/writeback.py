@@ -24,8 +24,6 @@ class Writeback(Struct, frozen=True):
     background_passes: int = 0
     background_inodes: int = 0
     pages: float = 0.0
-    background_pages: float = 0.0
-    median_pages: float | None = None
     median_background_pages: float | None = None
     inodes_per_second: float | None = None
     pauses: int = 0
@@ -51,8 +49,6 @@ SELECT count(*) AS passes,
   count(*) FILTER (WHERE background) AS background_passes,
   count(DISTINCT CASE WHEN background THEN (dev, ino) END) AS background_inodes,
   coalesce(sum(pages_written), 0) AS pages,
-  coalesce(sum(CASE WHEN background THEN pages_written END), 0) AS background_pages,
-  median(pages_written) AS median_pages,
   median(CASE WHEN background THEN pages_written END) AS median_background_pages,
   (SELECT median(inodes) FROM s) AS inodes_per_second
 FROM w

@@ -14,7 +14,7 @@ iowhy.kinds.layers = (chart, host, page) => {
       bar.rows.push(row);
       found.set(key, bar);
     }
-    bars = [...found.values()];
+    bars = [...found.values()].filter((bar) => bar[what] > 0);
   };
   const told = (bar) => bar && { text: `${bar.key}: ${iowhy.format.count(bar.operations)} operations, ${iowhy.format.size(bar.bytes)}`, rows: bar.rows };
   const controls = iowhy.make("div", { class: "controls" });
@@ -28,7 +28,7 @@ iowhy.kinds.layers = (chart, host, page) => {
       const own = Math.max(...bars.filter((bar) => !bar.layer.startsWith("device")).map((bar) => bar[what]), 0);
       const all = Math.max(...bars.map((bar) => bar[what]), 1), most = own > 0 ? Math.min(all, own * 1.25) : all;
       bars.forEach((bar, nth) => {
-        const y = area.top + nth * tall, wide = Math.min(bar[what] / most, 1) * (area.right - area.left - 90);
+        const y = area.top + nth * tall, wide = Math.min(bar[what] / most, 1) * (area.right - area.left - 120);
         ctx.fillStyle = shades[bar.layer] || "#cc79a7";
         ctx.fillRect(area.left, y + 2, Math.max(wide, bar[what] ? 1 : 0), tall - 5);
         if (nth === current) { ctx.strokeStyle = area.text; ctx.strokeRect(area.left, y + 1.5, Math.max(wide, 1), tall - 4); }
@@ -37,7 +37,7 @@ iowhy.kinds.layers = (chart, host, page) => {
         ctx.textAlign = "right";
         ctx.fillText(bar.key, area.left - 6, y + tall / 2);
         ctx.textAlign = "left";
-        ctx.fillText((what === "bytes" ? iowhy.format.size(bar.bytes) : iowhy.format.count(bar.operations)) + (bar[what] > most ? " (cut)" : ""), area.left + wide + 6, y + tall / 2);
+        ctx.fillText((what === "bytes" ? iowhy.format.size(bar.bytes) : iowhy.format.count(bar.operations)) + (bar[what] > most ? ", bar cut" : ""), area.left + wide + 6, y + tall / 2);
       });
     },
     at: (x, y, area) => { current = Math.floor((y - area.top) / tall); return told(bars[current]); },

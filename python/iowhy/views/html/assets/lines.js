@@ -25,6 +25,8 @@ iowhy.kinds.lines = (chart, host, page) => {
   const byPart = new Map(parts.map((part) => [part, rowsOf(part)]));
   const ends = parts.flatMap((part) => byPart.get(part).filter((row, nth, all) => nth + 1 === all.length || rows.get("at_s", all[nth + 1]) > until(row, 1.001)).map((row) => until(row, 1 - 1e-6)));
   const points = [...new Set([...times, ...ends])].sort((a, b) => a - b);
+  const boxes = iowhy.make("div", { class: "beside" });
+  host.append(boxes);
   const made = units.map((unit) => {
     const series = [], data = [points];
     for (const part of parts) for (const name of amounts.filter((one) => rows.unit(one) === unit)) {
@@ -37,14 +39,15 @@ iowhy.kinds.lines = (chart, host, page) => {
     if (series.length === 0) return null;
     const panel = iowhy.make("div", { class: "panel", tabindex: "0", role: "img", "aria-label": `${chart.title}: ${titles[unit] || unit}. Arrow keys move through time.` });
     const legend = iowhy.legend(series.map(([text], nth) => [text, iowhy.colours.nth(nth)]));
-    host.append(iowhy.make("p", { class: "hint" }, titles[unit] || unit), panel, legend);
+    const box = iowhy.make("div", {}, iowhy.make("p", { class: "hint" }, titles[unit] || unit), panel, legend);
+    boxes.append(box);
     let drawn = null, current = -1;
     const high = (u) => u.scales.y.max;
     const build = () => {
       if (drawn) drawn.destroy();
       const axis = { stroke: iowhy.colours.of("--soft"), grid: { stroke: iowhy.colours.of("--line"), width: 1 }, ticks: { stroke: iowhy.colours.of("--line") }, font: "12px system-ui, sans-serif" };
       drawn = new uPlot({
-        width: Math.max(host.clientWidth, 200), height: 150, legend: { show: false }, padding: [8, 8, 0, 0],
+        width: Math.max(box.clientWidth, 200), height: 150, legend: { show: false }, padding: [8, 8, 0, 0],
         cursor: { drag: { x: true, y: false, setScale: false }, points: { show: false }, y: false },
         scales: { x: { time: false, range: () => page.range() }, y: { range: (u, low, high) => [0, unit === "share" ? 1 : high || 1] } },
         axes: [{ ...axis, values: (u, ticks) => ticks.map((v) => v + " s"), size: 24, gap: 2 }, { ...axis, size: 86, ...(unit === "bytes" && { incrs: iowhy.format.steps(unit) }), values: (u, ticks) => ticks.map((v) => (unit === "bytes/s" && high(u) < 1e5 ? iowhy.format.three(v / 1e3) + " kB/s" : iowhy.format.value(v, unit))) }],

@@ -28,6 +28,7 @@
   };
   const inputs = form ? [form.querySelector("#from"), form.querySelector("#to")] : [];
   const show = () => {
+    document.body.classList.toggle("stretch", Boolean(chosen));
     if (!form) return;
     const digits = end < 1 ? 5 : 3;
     inputs[0].value = page.range()[0].toFixed(digits);

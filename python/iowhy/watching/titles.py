@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-from iowhy import proc_stat
-
 _READ = 512
 _KEPT = 100
 
@@ -26,7 +24,7 @@ def title(cmdline: bytes, comm: str) -> str | None:
     return " ".join(words)[:_KEPT] if len(words) > 1 and not _is_argument(words[0]) else None
 
 
-def name_of(pid: int, proc: Path = proc_stat.PROC) -> str:
+def name_of(pid: int, proc: Path = Path("/proc")) -> str:
     """The title of a process, else its name. Raises OSError where there is none."""
     comm = (proc / str(pid) / "comm").read_text("utf-8", "replace").rstrip("\n")
     with (proc / str(pid) / "cmdline").open("rb") as file:

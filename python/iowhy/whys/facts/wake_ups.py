@@ -1,0 +1,23 @@
+"""How long calls that had to wait were ready once the wait had ended, and waited for a CPU."""
+
+from msgspec import Struct
+
+from iowhy.relations import Relations
+
+
+class Woken(Struct, frozen=True):
+    """The calls of one name that waited uninterruptibly, and for longer than they computed."""
+
+    name: str
+    runnable_ns: int
+
+
+def wake_ups(relations: Relations) -> tuple[Woken, ...]:
+    """By the single calls; of page faults it is not known."""
+    if not relations.has("syscalls"):
+        return ()
+    return relations.read(
+        Woken,
+        """SELECT name, CAST(sum(runnable_ns) AS BIGINT) AS runnable_ns FROM syscalls
+        WHERE blocked_ns > coalesce(cpu_ns, 0) AND runnable_ns > 0 GROUP BY name ORDER BY name""",
+    )

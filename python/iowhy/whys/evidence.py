@@ -28,12 +28,6 @@ READ_FIRST = Remedy(
 )
 _SINCE_LAST = "a crash loses what was written since the last sync"
 SYNC_ONCE = Remedy("Sync once for many writes", risk=_SINCE_LAST, for_authors=True)
-#: The same of who syncs whole filesystems, as sync(1) does.
-_SYNC_LAST = Remedy(
-    "Call `sync` once, after all changes, instead of after each",
-    risk=_SINCE_LAST,
-    for_authors=True,
-)
 _SINCE = "a crash loses what was written since the last fsync"
 COMPRESS = Remedy(
     "Compress its data with zstd, so that fewer bytes move", risk="compressing takes CPU time"
@@ -167,9 +161,8 @@ def sync_once(facts: Facts) -> Remedy:
         return SYNC_ONCE
     one = named.file(facts)
     what = f"{name} for {one}" if one is not None and syncs.files == 1 else name
-    return replace(
-        SYNC_ONCE, do=f"Call {what} once for many writes instead of {count(syncs.calls)} times"
-    )
+    of = "after all changes" if name in ("sync", "syncfs") else "for many writes"
+    return replace(SYNC_ONCE, do=f"Call {what} once {of} instead of {count(syncs.calls)} times")
 
 
 def calls_that_wait(facts: Facts, waits: frozenset[str]) -> frozenset[str | None] | None:
@@ -242,11 +235,6 @@ def busy_while_waiting(facts: Facts) -> float | None:
     if facts.budget.basis == "machine":
         return busy
     return min(1.0, busy / waiting)
-
-
-def sync_once(facts: Facts) -> Remedy:
-    """One sync for many changes, in words for who calls fsync, or for who syncs whole filesystems."""
-    return _SYNC_LAST if facts.calls.sync_name in ("sync", "syncfs") else SYNC_ONCE
 
 
 def without_durable_writes(facts: Facts) -> Remedy | None:

@@ -294,7 +294,8 @@ def _decided_there(
     if facts.run.mode != "run" or not facts.syncs_decided_there:
         return known, candidate
     known = tuple(one for one in known if not one.by_library)
-    if known or facts.mounted_sync or facts.calls.syncs_by_ring:
+    written = facts.written_filesystem
+    if known or (written and written.mounted_sync) or facts.calls.syncs_by_ring:
         return known, candidate
     others = candidate.remedies or cause.remedies
     if candidate.remedy is not None:

@@ -26,16 +26,15 @@ def budget_section(overview: Overview, narrowed: Markup) -> Markup:
         return Markup("")
     about = ", ".join(budget_bar.about(overview))
     ordered = sorted(shown, key=lambda line: -line.elapsed_share)
-    columns = [
+    columns: list[tuple[Field, list[object]]] = [
         (Field("class", str, left=True), [one.cls for one in ordered]),
         (Field("of the elapsed time", _percent), [one.elapsed_share for one in ordered]),
         (Field("elapsed", _duration), [one.elapsed_ns for one in ordered]),
         (Field("time of all threads", _duration), [one.thread_ns for one in ordered]),
     ]
-    fields, values = zip(
-        *(one for one in columns if any(v is not None for v in one[1])), strict=True
-    )
-    rows = list(zip(*values, strict=True))
+    kept = [one for one in columns if any(value is not None for value in one[1])]
+    fields = [field for field, _ in kept]
+    rows = list(zip(*(values for _, values in kept), strict=True))
     return element(
         "section",
         element("h2", "Where the time went"),

@@ -16,8 +16,9 @@ def wake_ups(relations: Relations) -> tuple[Woken, ...]:
     """By the single calls; of page faults it is not known."""
     if not relations.has("syscalls"):
         return ()
-    return relations.read(
+    found = relations.read(
         Woken,
         """SELECT name, CAST(sum(runnable_ns) AS BIGINT) AS runnable_ns FROM syscalls
         WHERE blocked_ns > coalesce(cpu_ns, 0) AND runnable_ns > 0 GROUP BY name ORDER BY name""",
     )
+    return tuple(found)

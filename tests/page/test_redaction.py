@@ -37,7 +37,7 @@ def test_no_name_is_left_on_a_redacted_page(tmp_path: object) -> None:
     page = page_of(recording.path, "--redact")
     for word in (*SECRETS, "hunter2", "ledger", "acme", "2026.db"):
         assert word not in page, word
-    assert "path-1" in page and "were replaced by tokens" in page
+    assert "path-1" in page
 
 
 def test_nor_a_function_of_a_program(make: Make) -> None:
@@ -54,7 +54,6 @@ def test_nor_a_function_of_a_program(make: Make) -> None:
     assert "commit_ledger" in open_page and "dbtool+0x" in open_page
     page = page_of(recording.path, "--redact")
     assert "commit_ledger" not in page and "dbtool" not in page
-    assert "names of functions are left out" in page
 
 
 def test_the_same_name_is_the_same_token_and_sentences_stay_sentences() -> None:

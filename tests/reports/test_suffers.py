@@ -242,6 +242,12 @@ def test_a_stretch_of_time_has_its_rows_and_its_length(machine: Recording) -> No
     with Relations(machine, narrowed=Narrowed(since_ns=T0 + 1)) as relations:
         assert relations.facts.elapsed_ns == S - 1
         assert relations.rows("SELECT count(*) FROM block_requests") == [(0,)]
+        # Of time of threads it is the part: the states sum to it.
+        states = "cpu_user_ns + runnable_ns + blocked_ns + sleeping_ns"
+        rows = relations.rows(
+            f"SELECT interval_ns, {states}, blocked_ns FROM thread_time WHERE tid = 10"
+        )
+        assert rows == [(S - 1, S - 1, 400 * MS - 1)]
     early = Narrowed(since_ns=T0, until_ns=T0 + 1)
     with Relations(machine, narrowed=early) as relations:
         assert relations.rows("SELECT count(*) FROM block_requests") == [(3,)]

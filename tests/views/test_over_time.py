@@ -85,18 +85,21 @@ def test_what_has_no_row_takes_its_place_in_a_plot() -> None:
     assert "██       █ 8" in out.file.getvalue()  # type: ignore[attr-defined]
 
 
+def plots(text: str) -> list[str]:
+    return [line for line in text.splitlines() if "█" in line]
+
+
 def test_reports_over_time_end_in_small_plots(tmp_path) -> None:  # type: ignore[no-untyped-def]
     mixed().write(tmp_path / "a.iowhy")
     shown = invoke(["report", "devices-over-time", str(tmp_path / "a.iowhy")]).stdout
-    below = shown[shown.index("each up to its largest value") :]
-    assert "utilisation " in below and "█" in below
+    assert any("utilisation" in line for line in plots(shown))
     # All rows are drawn, however few are printed.
     short = invoke(
         ["report", "devices-over-time", str(tmp_path / "a.iowhy"), "--limit", "2"]
     ).stdout
-    assert short[short.index("each up to its largest value") :] == below
+    assert plots(short) == plots(shown)
     wide = invoke(["report", "devices-over-time", str(tmp_path / "a.iowhy"), "--wide"]).stdout
-    assert "largest value" not in wide
+    assert plots(wide) == []
 
 
 def test_heat_maps_have_the_histograms_sums(tmp_path) -> None:  # type: ignore[no-untyped-def]
@@ -116,4 +119,4 @@ def test_heat_maps_have_the_histograms_sums(tmp_path) -> None:  # type: ignore[n
             }
         )
         shown = invoke(["report", over_time, str(recording.path)]).stdout
-        assert "│" in shown and "in a cell of" in shown
+        assert "│" in shown

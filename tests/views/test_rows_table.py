@@ -27,7 +27,7 @@ def drawn(rows: Rows, columns: tuple[Column, ...], about: tuple[str, ...], width
 
 def left_out(printed: str) -> set[str]:
     """The columns that are said to be elsewhere, for lack of room."""
-    said = " ".join(printed.split()).partition("more columns (--wide, or --format csv): ")[2]
+    said = " ".join(printed.split()).partition("--format csv): ")[2]
     return set(re.findall(r"\w+", re.split(r" unknown in | – ", said)[0]))
 
 

@@ -285,9 +285,12 @@ def test_of_what_grows_no_more_is_judged_than_there_was_time_for(tmp_path: Path)
         recorder.kill()
     with Relations(moment.of.recording, narrowed=moment.narrowed) as relations:
         assert relations.rows(f"SELECT count(*) FROM thread_time WHERE ts_ns >= {half}") == [(0,)]
-    assert found.findings and not any(
-        "cut off" in one for f in found.findings for one in f.lowered_by
-    )
+    # It has ended since it was looked at.
+    (path / "manifest.json").write_text(whole.as_json())
+    later = judge(moment.of.recording, narrowed=moment.until_then)
+    for one in (found, later):
+        assert one.findings
+        assert not any("cut off" in text for f in one.findings for text in f.lowered_by)
 
 
 def test_what_the_command_prints_is_a_page_of_its_own(rec: Path, tmp_path: Path) -> None:
@@ -348,6 +351,9 @@ def test_what_is_not_there_yet_is_not_told_as_nothing(rec: Path) -> None:
         app.findings, app._judged = (), False
         app.levels[0].pages = pages_of(app.moment, ())
         await pilot.press("5")
-        assert any("not judged yet" in line for line in lines(app))
+        before = app.table.empty
+        app._judged = True
+        app._draw()
+        assert app.table.empty != before
 
     driven(Shown(rec), drive)

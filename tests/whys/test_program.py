@@ -429,7 +429,7 @@ def test_a_script_decides_on_the_syncs_of_what_it_starts_for_each(judged: Judge)
     assert not any("eatmydata" in one for one in judged(story).findings[0].remedies)
 
 
-@pytest.mark.parametrize(("durable", "told"), [(True, "`sync=`"), (False, "Raise fsync=")])
+@pytest.mark.parametrize(("durable", "told"), [(True, "`sync=`"), (False, "`fsync=`")])
 def test_a_setting_for_sync_calls_is_not_one_for_writes_that_sync_themselves(
     durable: bool, told: str, judged: Judge
 ) -> None:

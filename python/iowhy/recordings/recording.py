@@ -51,7 +51,11 @@ class Recording(Struct, frozen=True):
     @property
     def cut_off(self) -> bool:
         """Whether its recorder was killed: its end is missing, and will not come."""
-        return not self.manifest.complete and not self.grows
+        if self.manifest.complete or self.grows:
+            return False
+        # One that grew when it was opened may have ended since, as it should.
+        grew = self.manifest.recorder.pid is not None and (self.folder / MANIFEST).exists()
+        return not (grew and read_manifest(self.folder / MANIFEST).complete)
 
     def without_secrets(self) -> "Recording":
         """The same with the secrets in its command line masked: for what is passed on."""

@@ -17,7 +17,7 @@ Select = Callable[[str], str]
 
 
 class Narrowed(Struct, frozen=True):
-    """What is left: rows that begin in [since_ns, until_ns), and of `pids` where any are given.
+    """What is left: rows that begin in [since_ns, until_ns), of threads' time the part that is there, and of `pids` where any are given.
 
     `existed`: from when to when these processes were there, which is then the time that shares are of. Of what else
     was recorded, the rows that begin within it are left; theirs stay, those of an interval that reaches beyond it too.
@@ -44,6 +44,8 @@ class Narrowed(Struct, frozen=True):
         return self._timed(name, whole(name))
 
     def _timed(self, name: str, select: str) -> str:
+        if name == "thread_time":
+            select = self._cut(select)
         time = tables()[name].time
         bounds = []
         if time is not None and self.since_ns is not None:
@@ -55,6 +57,32 @@ class Narrowed(Struct, frozen=True):
                 self._beside(name, f"{time} >= {self.existed[0]} AND {time} < {self.existed[1]}")
             )
         return f"SELECT * FROM ({select}) AS t WHERE {' AND '.join(bounds)}" if bounds else select
+
+    def _cut(self, select: str) -> str:
+        """Threads' time where intervals reach beyond the stretch (a sleeper's last a second): its part, evenly."""
+        begin = "ts_ns" if self.since_ns is None else f"greatest(ts_ns, {self.since_ns})"
+        end = "ts_ns + interval_ns"
+        if self.until_ns is not None:
+            end = f"least({end}, {self.until_ns})"
+        if (begin, end) == ("ts_ns", "ts_ns + interval_ns"):
+            return select
+        kept = f"({end} - {begin})"
+        names = [column.name for column in tables()["thread_time"].columns]
+        parts = {
+            name: f"CAST(floor({name}::DOUBLE * {kept} / interval_ns) AS BIGINT)"
+            for name in names
+            if name.endswith("_ns") and name not in ("ts_ns", "interval_ns", "sleeping_ns")
+        }
+        awake = " - ".join(
+            f"coalesce({parts[name]}, 0)"
+            for name in ("cpu_user_ns", "cpu_kernel_ns", "runnable_ns", "blocked_ns")
+        )
+        parts |= {"ts_ns": begin, "interval_ns": kept}
+        parts["sleeping_ns"] = (
+            f"CASE WHEN sleeping_ns IS NOT NULL THEN greatest({kept} - {awake}, 0) END"
+        )
+        said = ", ".join(f"{sql} AS {name}" for name, sql in parts.items())
+        return f"SELECT * REPLACE ({said}) FROM ({select}) AS t WHERE {kept} > 0"
 
     def _beside(self, name: str, within: str) -> str:
         """The condition for rows that begin while the processes were there, or are their own."""

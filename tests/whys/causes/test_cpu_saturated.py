@@ -53,7 +53,7 @@ def test_who_uses_the_cpus_is_summed_by_container(judged: Judge) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "typed"), [("fuse.gocryptfs", "run -p 88"), ("ext4", "Stop the other work")]
+    ("kind", "typed"), [("fuse.gocryptfs", "run -p 88"), ("ext4", "nice -n -20")]
 )
 def test_who_serves_its_files_is_no_other_work(judged: Judge, kind: str, typed: str) -> None:
     """What it reads is read ahead, so that it hardly waits for these files."""

@@ -72,7 +72,7 @@ def test_blocks_allocated_ahead_help_only_where_they_are_kept(
         ("ext4", "`e4defrag /data/file`", "xfs"),
         ("xfs", "`xfs_fsr /data/file`", "bigalloc"),
         ("btrfs", "`btrfs filesystem defragment /data/file`", "xfs"),
-        ("f2fs", "a copy is written in order", "efrag"),
+        ("f2fs", "cp -p /data/file", "efrag"),
     ],
 )
 def test_a_file_is_defragmented_by_the_tool_of_its_filesystem(

@@ -96,8 +96,8 @@ def test_what_is_waited_for_says_what_is_done_first(judged: Judge) -> None:
     """Behind the next step: attributes are kept for longer, data moved away or asked for in larger pieces."""
     names = leads(judged(walker(statx=1000, read=800)), "fuse-daemon", 0.8).remedies
     data = leads(judged(walker(statx=800, read=1000)), "fuse-daemon", 0.8).remedies
-    assert "attribute timeouts" in names[1] and "larger reads" in names[3]
-    assert "local disk" in data[1] and "larger reads" in data[2]
+    assert "attributes longer" in names[1] and "max_read" in names[3]
+    assert "local disk" in data[1] and "max_read" in data[2]
 
 
 def test_without_its_process_it_is_said_how_to_find_it(judged: Judge) -> None:

@@ -25,7 +25,7 @@ def test_many_small_files(judged: Judge) -> None:
     assert "400 cache flushes" in text
     assert tells(text, "400", "400", "1.0", "16.0")
     assert ["one archive" in one for one in found.remedies].count(True) == 1
-    assert "one archive" in found.remedies[0]
+    assert "Sync once for all files" in found.remedies[0]
 
 
 def test_passes_of_a_worker_that_follow_each_other_are_one(judged: Judge) -> None:

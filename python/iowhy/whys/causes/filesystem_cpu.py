@@ -225,7 +225,7 @@ def _of_btrfs(does: str, layer: work.Layer) -> tuple[Remedy, ...]:
     where = quoted(layer.name)
     option = f"compress{'-force' if layer.forced else ''}"
     none = Remedy(
-        f"Do not compress what is written from now on: `mount -o remount,{option}=no {where}`",
+        f"Do not compress what is written from now on: `mount -o remount,compress=no {where}`",
         risk=_LARGER,
         link=_BTRFS,
     )

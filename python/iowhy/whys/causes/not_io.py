@@ -46,8 +46,8 @@ _WORDS = {
 
 
 _SEEN = Remedy("See in which calls it waits: `iowhy report syscalls`", looks=True)
-_HOLDER = Remedy("See who holds the lock: `lslocks`, while it waits", looks=True)
-_WHICH_PEER = Remedy("See which peer it waits for: `ss -tnp`, while it waits", looks=True)
+_HOLDER = Remedy("See who holds the lock, while it waits: `lslocks`", looks=True)
+_WHICH_PEER = Remedy("See which peer it waits for, while it waits: `ss -tnp`", looks=True)
 _WITH_WORK = Remedy("Record it while it has work to do", looks=True)
 # No call is in the recording.
 _NO_CALLS = Remedy("Record it: `iowhy run -- CMD` names the calls that it waits in", looks=True)
@@ -190,9 +190,9 @@ def _remedies(facts: Facts, found: _Call | None, what: str | None) -> tuple[Reme
         return (pause,)
     if what == _FILE_LOCK:
         return (_HOLDER, _of_calls(facts))
-    if what == _EVENTS:
+    if what == _EVENTS and not (found.sleep is not None and found.sleep.peers):
         return (_RECORD_TOO, _of_calls(facts))
-    if what == _PEER:
+    if what in (_PEER, _EVENTS):
         return (_WHICH_PEER, _RECORD_TOO)
     # What does the work is not in the recording: it can be recorded too.
     return (_RECORD_TOO,) if what == _CHILD else (_of_calls(facts),)

@@ -117,7 +117,6 @@ def _remedies(facts: Facts, each: float | None, *, reads: bool = False) -> tuple
         _LARGER,
         do=f"{way} {named.data(facts)} 1 MiB at a time{instead}",
         risk="each buffer takes 1 MiB of memory" if reads else _LARGER.risk,
-        for_authors=True,
     )
     if not _around_the_cache(facts):
         return (larger,)
@@ -126,7 +125,7 @@ def _remedies(facts: Facts, each: float | None, *, reads: bool = False) -> tuple
         do=f"Open {named.data(facts)} without O_DIRECT and O_SYNC",
         risk="others have less memory" if reads else _GATHERED.risk,
     )
-    return (larger, gathered)
+    return (replace(larger, for_authors=True), gathered)
 
 
 def _file_calls_ns(facts: Facts) -> int | None:

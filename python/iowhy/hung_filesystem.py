@@ -48,9 +48,7 @@ def must_answer(path: Path, within_s: float = WITHIN_S, *, made_in: bool = False
     with suppress(ChildProcessError):
         os.waitpid(asking, 0 if answered else os.WNOHANG)
     if not answered:
-        raise Problem(
-            f"{path}: its filesystem has not answered for {within_s:g} s; see whether its server is up, or unmount it (umount -l)"
-        )
+        raise Problem("filesystem-not-answered-see", path=path, within_s=within_s)
 
 
 def answers(

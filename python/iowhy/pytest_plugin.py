@@ -87,7 +87,7 @@ class Run(Struct):
 
     def _ended(self) -> "Recording":
         if self.recording is None:
-            raise Problem("the recording goes on until its block has ended: ask after it")
+            raise Problem("recording-goes-until-block")
         return self.recording
 
     def _why(self, sensor: str) -> str:
@@ -169,7 +169,7 @@ class _Session:
             self.baseline = read_baseline(path, new=self.update, update="--iowhy-update")
             why = _no_place(path.parent) if self.update else None
             if why is not None:
-                raise Problem(f"{path}: {why}; choose another --iowhy-baseline")
+                raise Problem("choose-another-iowhy-baseline", path=path, why=why)
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
@@ -293,7 +293,7 @@ def _make(keep: Path) -> None:
         keep.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise Problem(
-            f"--iowhy-keep {keep}: cannot be made: {error.strerror or error}; choose another directory"
+            "iowhy-keep-cannot-made-choose", keep=keep, error=error.strerror or error
         ) from None
 
 

@@ -78,7 +78,7 @@ def positive_duration_ns(option: str, text: str) -> int:
     """A duration above 0. Raises Problem that names the option and shows examples."""
     found = duration_ns(text)
     if not found or found > MOST:
-        raise Problem(f"{option} {text}: give a time such as {DURATION_EXAMPLES}")
+        raise Problem("not-a-time", option=option, text=text, duration_examples=DURATION_EXAMPLES)
     return found
 
 
@@ -86,7 +86,7 @@ def positive_size_bytes(option: str, text: str) -> int:
     """A size above 0. Raises Problem that names the option and shows examples."""
     found = size_bytes(text)
     if not found or found > MOST:
-        raise Problem(f"{option} {text}: give a size such as {SIZE_EXAMPLES}")
+        raise Problem("not-a-size", option=option, text=text, size_examples=SIZE_EXAMPLES)
     return found
 
 
@@ -94,7 +94,7 @@ def percentage(option: str, text: str) -> float:
     """`5%` or `5` as a share, 0.05; from 0 on. Raises Problem that names the option."""
     found = re.match(_NUMBER + r"\s*%?\Z", text.strip()) if len(text) <= _MOST_DIGITS else None
     if found is None:
-        raise Problem(f"{option} {text}: give a percentage such as 5%")
+        raise Problem("not-a-percentage", option=option, text=text)
     return float(found[1]) / 100
 
 
@@ -106,7 +106,7 @@ def share(name: str, text: str) -> float:
         below = 100.0 if found[2] else float(found[3] or 1)
         value = float(found[1]) / below if below else -1.0
     if not 0.01 <= value < 1:
-        raise Problem(f"{name}={text}: a level is a share from 0.01 to below 1, as in {name}=0.5")
+        raise Problem("level-share-from-0", name=name, text=text)
     return value
 
 

@@ -2,8 +2,8 @@
 
     worded("flushes", "{flushes:count} cache flushes of {device}, {each:ns} each", flushes=10_039, device="vda", each=29_000)
 
-A place says how its value is written: `share`, `ns`, `bytes`, `rate`, `count`, or `count WORD` for `1 WORD`, `2 WORDs`; without any of
-these it is text. Templates are literals, so that `make words` can print them all. A part of a sentence may be a sentence.
+A place says how its value is written: `share`, `ns`, `bytes`, `rate`, `count`, `count WORD` for `1 WORD`, `2 WORDs`, or `count
+WORD/MANY`; without any of these it is text. Templates are literals, so that `make words` can print them all. A part of a sentence may be a sentence.
 """
 
 import string
@@ -28,17 +28,13 @@ class Sentence(str):
     id: str
     values: Mapping[str, object]
 
-    def changed(self, text: str) -> "Sentence":
-        """The same with other words: commands as they are typed, names that are hidden."""
-        return _made(text, self.id, self.values)
-
 
 class _Places(string.Formatter):
     def format_field(self, value: Any, format_spec: str) -> str:
         if format_spec in KINDS:
             return KINDS[format_spec](value)
         if format_spec.startswith(_COUNTED):
-            return units.plural(value, format_spec.removeprefix(_COUNTED))
+            return units.plural(value, *format_spec.removeprefix(_COUNTED).split("/"))
         return str(super().format_field(value, format_spec))
 
 
@@ -52,6 +48,11 @@ def named(id_: str, text: str, /, **values: object) -> Sentence:
     return _made(text, id_, values)
 
 
+def changed(said: str, text: str) -> str:
+    """The same with other words: commands as they are typed, a capital, a full stop."""
+    return _made(text, said.id, said.values) if isinstance(said, Sentence) else text
+
+
 def _made(text: str, id_: str, values: Mapping[str, object]) -> Sentence:
     made = Sentence(text)
     made.id, made.values = id_, values
@@ -62,4 +63,8 @@ def described(text: str) -> dict[str, object]:
     """A sentence for JSON: null and none for one that has no id yet."""
     if not isinstance(text, Sentence):
         return {"id": None, "values": {}, "sentence": text}
-    return {"id": text.id, "values": dict(text.values), "sentence": str(text)}
+    values = {
+        name: described(value) if isinstance(value, Sentence) else value
+        for name, value in text.values.items()
+    }
+    return {"id": text.id, "values": values, "sentence": str(text)}

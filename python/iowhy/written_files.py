@@ -27,14 +27,12 @@ _STREAMS = (Path("/dev"), Path("/dev/fd"), Path("/proc/self/fd"))
 def check_free(path: Path, force: bool) -> None:
     """Raises Problem where a file must not or cannot be written: it exists, or its folder does not."""
     if path.is_dir():
-        raise Problem(f"{path}: is a directory; give the name of a file")
+        raise Problem("directory-give-name-file", path=path)
     # What is no file, as /dev/null or a pipe, loses nothing.
     if not force and not _is_stream(path) and (path.is_file() or path.is_symlink()):
-        raise Problem(f"{path}: exists already; --force overwrites it, or choose another name")
+        raise Problem("file-exists", path=path)
     if not path.absolute().parent.is_dir():
-        raise Problem(
-            f"{path}: there is no folder {path.absolute().parent}; make it first, or choose another"
-        )
+        raise Problem("no-directory", path=path, parent=path.absolute().parent)
 
 
 @contextmanager
@@ -57,7 +55,7 @@ def opened(path: Path, *, binary: bool, force: bool, mode: int = PRIVATE_FILE) -
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise Problem(f"{path}: cannot be written: {error.strerror or error}") from None
+        raise Problem("cannot-written", path=path, error=error.strerror or error) from None
 
 
 def put(path: Path, text: str, *, force: bool, mode: int = PRIVATE_FILE) -> None:
@@ -74,11 +72,9 @@ def opened_folder(path: Path, *, force: bool) -> Iterator[Path]:
     Raises Problem as `opened`.
     """
     if os.path.lexists(path) and not force:
-        raise Problem(f"{path}: exists already; --force overwrites it, or choose another name")
+        raise Problem("file-exists", path=path)
     if not path.absolute().parent.is_dir():
-        raise Problem(
-            f"{path}: there is no folder {path.absolute().parent}; make it first, or choose another"
-        )
+        raise Problem("no-directory", path=path, parent=path.absolute().parent)
     fresh = _beside(path)
     try:
         fresh.mkdir(PRIVATE_DIRECTORY)
@@ -91,7 +87,7 @@ def opened_folder(path: Path, *, force: bool) -> Iterator[Path]:
             _remove_earlier(path, {file.suffix for file in fresh.iterdir()})
         fresh.rename(path)
     except OSError as error:
-        raise Problem(f"{path}: cannot be written: {error.strerror or error}") from None
+        raise Problem("cannot-written", path=path, error=error.strerror or error) from None
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
 
@@ -127,10 +123,10 @@ def _give(made: Path | int) -> None:
 
 def _remove_earlier(path: Path, suffixes: set[str]) -> None:
     if path.is_symlink() or not path.is_dir():
-        raise Problem(f"{path}: is not a folder; --force replaces an earlier export alone")
+        raise Problem("not-folder-force-replaces", path=path)
     for file in path.iterdir():
         if file.suffix not in suffixes or not file.is_file() or file.is_symlink():
-            raise Problem(f"{path}: holds {file.name}, which no export wrote; remove it yourself")
+            raise Problem("holds-no-export-wrote", path=path, name=file.name)
     shutil.rmtree(path)
 
 
@@ -176,17 +172,15 @@ def _is_stream(path: Path) -> bool:
         return False
     if stat.S_ISLNK(found.st_mode):
         if path.exists() and not path.is_file() and not path.is_dir():
-            raise Problem(
-                f"{path}: is a link to {path.resolve()}; give that name, or remove the link"
-            )
+            raise Problem("link-give-name-remove", path=path, typed=path.resolve())
         return False
     if stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode):
         return False
     if stat.S_ISBLK(found.st_mode):
-        raise Problem(f"{path}: is a disk; choose another name")
+        raise Problem("disk-choose-another-name", path=path)
     caller = invoking_user()
     if found.st_uid not in {0, os.geteuid(), caller.uid if caller else 0}:
-        raise Problem(f"{path}: belongs to somebody else; choose another name")
+        raise Problem("belongs-somebody-else-choose", path=path)
     return True
 
 

@@ -1,5 +1,6 @@
 """Wrong input on the command line is one line that names it, exit status 2, and no traceback."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -7,34 +8,37 @@ import pytest
 from iowhy.cli.main import main
 from iowhy.errors import Problem
 from tests.command_line import invoke
+from tests.json_schema import broken
+from tests.words.texts import ROOT
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "id_", "named"),
     [
-        (["run"], "nothing to watch"),
-        (["run", "-a", "--", "ls"], "-a and the command ls"),
-        (["run", "--duration", "3s", "--", "ls"], "--duration "),
-        (["run", "--no-children", "-a"], "--no-children"),
-        (["run", "-a", "--duration", "soon"], "--duration soon"),
-        (["run", "--mode", "magic", "--", "ls"], "--mode magic"),
-        (["run", "-o", ".", "--", "ls"], "exists already"),
-        (["run", "-q", "--json", "--", "ls"], "-q prints nothing, and --json"),
-        (["run", "--on=-oProxyCommand=x", "--", "ls"], "give a machine as ssh knows it"),
-        (["run", "-o", "/no/such/name", "--", "ls"], "there is no folder /no/such"),
-        (["why", "/no/such"], "no such recording"),
-        (["why", "/etc/passwd"], "iowhy diagnose"),
-        (["check", "/tmp"], "not a recording"),
-        (["report", "no-such-report", "/tmp"], "no-such-report"),
-        (["diagnose", "/no/such/file"], "/no/such/file"),
-        (["compare", "/no/a.iowhy", "/no/b.iowhy"], "/no/a.iowhy"),
-        (["lab", "run", "no-such-scenario"], "no-such-scenario"),
-        (["experiment", "no-such-lever", "--", "true"], "no-such-lever"),
+        (["run"], "nothing-to-watch", None),
+        (["run", "-a", "--", "ls"], "two-targets", "-a and the command ls"),
+        (["run", "--duration", "3s", "--", "ls"], "duration-of-command", None),
+        (["run", "--no-children", "-a"], "no-children-of-what", None),
+        (["run", "-a", "--duration", "soon"], "not-a-time", "soon"),
+        (["run", "--mode", "magic", "--", "ls"], "not-a-choice", "magic"),
+        (["run", "-o", ".", "--", "ls"], "recording-exists", "."),
+        (["run", "-q", "--json", "--", "ls"], "quiet-and-json", None),
+        (["run", "--on=-oProxyCommand=x", "--", "ls"], "not-a-machine", None),
+        (["run", "-o", "/no/such/name", "--", "ls"], "no-folder", "/no/such"),
+        (["why", "/no/such"], "no-such-recording-so", "/no/such"),
+        (["why", "/etc/passwd"], "not-a-recording", "/etc/passwd"),
+        (["check", "/tmp"], "no-manifest", "/tmp"),
+        (["report", "no-such-report", "/tmp"], "no-such-report-known", "no-such-report"),
+        (["diagnose", "/no/such/file"], "no-such-file", "/no/such/file"),
+        (["compare", "/no/a.iowhy", "/no/b.iowhy"], "no-such-recording", "/no/a.iowhy"),
+        (["lab", "run", "no-such-scenario"], "no-such-scenario", "no-such-scenario"),
+        (["experiment", "no-such-lever", "--", "true"], "no-such-lever", "no-such-lever"),
     ],
 )
 def test_a_wrong_call_is_one_clear_line(
     arguments: list[str],
-    message: str,
+    id_: str,
+    named: str | None,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -42,9 +46,14 @@ def test_a_wrong_call_is_one_clear_line(
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 2
-    error = capsys.readouterr().err
-    assert message in error and "Traceback" not in error
-    assert len(error.strip().splitlines()) <= 2, error
+    shown = capsys.readouterr()
+    assert "Traceback" not in shown.err and len(shown.err.strip().splitlines()) <= 2, shown.err
+    problem = invoke(arguments).exception
+    assert isinstance(problem, Problem) and problem.sentence.id == id_
+    assert named is None or named in map(str, problem.sentence.values.values())
+    if "--json" in arguments:
+        schema = json.loads((ROOT / "docs" / "schema" / "error.json").read_text())
+        assert list(broken(schema, json.loads(shown.out))) == []
 
 
 @pytest.mark.parametrize(
@@ -70,9 +79,8 @@ def test_what_was_meant_is_said(
     recording.mkdir()
     (recording / "manifest.json").write_text("{}")
     for arguments, message in (
-        (["why", "fio"], "there is fio.iowhy"),
+        (["why", "fio"], "fio.iowhy"),
         (["diagnose", "fio.iowhy"], "iowhy why fio.iowhy"),
-        (["experiment", "no-such", "--", "true"], "no-such: neither a lever"),
     ):
         monkeypatch.setattr("sys.argv", ["iowhy", *arguments])
         with pytest.raises(SystemExit):

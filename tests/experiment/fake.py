@@ -35,7 +35,7 @@ class Fake:
 
     def run(self, condition: Condition) -> Trial:
         if condition.name in self.failing:
-            raise LevelFailed("killed")
+            raise LevelFailed("command-failed", why="killed")
         noise = float(np.exp(self.noise * self.random.standard_normal()))
         value = self.base * self.slower.get(condition.name, 1.0) * noise * self.drift(self.now)
         middle = self.now + value / 2

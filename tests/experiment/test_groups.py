@@ -16,6 +16,7 @@ from iowhy.experiments.levers.io_throttle import factor_left, limit, transferred
 from iowhy.experiments.setting import Profile, Setting
 from iowhy.undo.kinds import groups as group_kind
 from iowhy.undo.kinds import knobs
+from tests.problems import wrong
 
 
 def v2(root: Path, controllers: str) -> None:
@@ -121,7 +122,7 @@ def test_version_2_is_applied_read_back_and_undone(
         (made[0] / "cgroup.procs").write_text("")
         effect.after(1.0)
         (made[0] / next(iter(knobs))).write_text("max")
-        with pytest.raises(Problem, match="was changed during the trial"):
+        with wrong("was-changed-during-trial"):
             effect.after(1.0)
     assert not [path for path in unified.root.iterdir() if path.is_dir()]
     assert unified.log() == [f"-{controller}"]

@@ -124,7 +124,7 @@ def test_diagnoses(tmp_path: Path, paste: str) -> None:
 @pytest.mark.parametrize(
     ("value", "says"),
     [
-        ({"version": 1}, "$.version: 1 is not 3"),
+        ({"version": 1}, "$.version: 1 is not 4"),
         ({"answer": 3}, "$.answer: 3 is none of ['string']"),
         ({"elapsed_s": True}, "$.elapsed_s: True is none of"),
         ({"nwe": 1}, "$: nwe is not described"),

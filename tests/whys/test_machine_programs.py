@@ -2,6 +2,8 @@
 
 import pytest
 
+from iowhy.sentences import described
+
 from .conftest import Judge, absent, leads
 from .made import Story
 
@@ -18,7 +20,10 @@ def machine(*shares: float, busy: float) -> Story:
 def test_the_program_is_named_that_computes_alone(judged: Judge) -> None:
     verdict = judged(machine(0.9, 0.02, busy=0.24))
     found = leads(verdict, "cpu-serial", 0.8)
-    assert found.who == "worker10" and verdict.headline.startswith("worker10 spent")
+    headline = described(verdict.headline)
+    assert found.who == "worker10" and headline["id"] == "spent-doing"
+    assert headline["values"]["spent"]["values"]["who"] == "worker10"
+    assert headline["values"]["doing"] == described(found.summary)
 
 
 def test_not_the_sum_of_programs_that_each_compute_a_little(judged: Judge) -> None:
@@ -35,4 +40,5 @@ def test_cpus_that_are_not_all_busy_are_not_said_to_be(
     for number in range(6):
         story.thread(10 + number, 10 + number, user=busy * 4 / 6, runnable=1 - busy * 4 / 6)
     found = leads(judged(story.machine(busy=busy)), "cpu-saturated", 0.5)
-    assert ("all 4 CPUs" in found.summary) is full
+    on = described(found.summary)["values"]["busy"]["id"]
+    assert on == ("on-cpus.number" if full else "on-cpus.average")

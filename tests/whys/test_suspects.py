@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from iowhy.sentences import Sentence
 from iowhy.whys import classes
 from iowhy.whys.facts import Facts
 from iowhy.whys.suspects import doubt
@@ -21,7 +22,7 @@ def writer(count: int, service: int) -> Story:
 
 def test_two_suspects_and_what_decided_by(judged: Judge) -> None:
     verdict = judged(writer(0, 0))
-    assert "No single cause" in verdict.headline
+    assert isinstance(verdict.headline, Sentence) and verdict.headline.id == "no-single-cause"
     assert verdict.doubt is not None and len(verdict.doubt.suspects) == 2
     assert "run -a" in verdict.doubt.decided_by
     assert all(one.speaks_for or one.against for one in verdict.doubt.suspects)

@@ -128,7 +128,7 @@ def test_json_form(judged: Judge) -> None:
     verdict = judged(Story(2.0).caller("pread64", 180, blocked=10 * MS, jump=True).requests(
         180, service=10 * MS, jump=True))  # fmt: skip
     made = json.loads(json.dumps(as_json(verdict)))
-    assert made["version"] == 3 and made["elapsed_s"] == 2.0
+    assert made["version"] == 4 and made["elapsed_s"] == 2.0
     assert made["answer"] == verdict.answer
     first = made["findings"][0]
     assert set(first) == {

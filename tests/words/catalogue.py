@@ -11,7 +11,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from iowhy.errors import templates
 from iowhy.sentences import KINDS
+from iowhy.units import plural
 from tests.words.texts import ROOT, RUST, rust_texts
 
 PACKAGE = ROOT / "python" / "iowhy"
@@ -27,7 +29,7 @@ BY_NAME = {
     "directory": "/srv", "folder": "/srv", "option": "--since", "text": "soon", "value": "soon", "name": "accounts", "recording":
     "sqlite3.iowhy", "cpus": "2", "filesystem": "ext4", "unit": "bytes", "where": "iowhy.toml:3", "key": "keep", "line": "17",
 }  # fmt: skip
-_ERRORS = {"Problem", "Refused", "LevelFailed", "Unreadable", "_problem", "problem"}
+_ERRORS = {"Refused", "Unreadable", "_problem", "problem"}
 #: What makes a sentence with an id: which argument that is, and which the text.
 _NAMED = {"worded": (0, 1), "link": (4, 0)}
 _SENTENCE = re.compile(r"[A-Za-z’'`…)},:%]{2,}\S* \S*[a-z]{2,}")
@@ -56,6 +58,8 @@ def catalogue() -> Iterator[Entry]:
     """All of them, by file."""
     for path in sorted(PACKAGE.rglob("*.py")):
         yield from _of_module(path)
+    for id_, text in templates().items():
+        yield Entry("errors", id_, _filled(text))
     for path in sorted((PACKAGE / "whys" / "programs").glob("*.toml")):
         yield from _of_table(path.stem, tomllib.loads(path.read_text()))
     for kind in ("reports", "charts"):
@@ -96,6 +100,8 @@ def _of_module(path: Path) -> Iterator[Entry]:
     for function, node, call in _strings(tree, "", ""):
         if call in _NAMED and isinstance(node, ast.Call):
             name, said = node.args[_NAMED[call][0]], node.args[_NAMED[call][1]]
+            if path.name == "errors.py":
+                continue  # it takes them from errors.toml
             assert isinstance(name, ast.Constant), f"{path}:{node.lineno}: an id is a literal"
             if isinstance(said, ast.Name):
                 said = next(
@@ -156,6 +162,8 @@ def _strings(node: ast.AST, function: str, call: str) -> Iterator[tuple[str, ast
 def _is_text(node: ast.expr) -> bool:
     if isinstance(node, ast.BinOp):
         return _is_text(node.left) or _is_text(node.right)
+    if isinstance(node, ast.IfExp):
+        return _is_text(node.body)
     return isinstance(node, ast.JoinedStr) or (
         isinstance(node, ast.Constant) and isinstance(node.value, str)
     )
@@ -196,7 +204,7 @@ def _filled(template: str) -> str:
         if kind in KINDS:
             return KINDS[kind](BY_KIND[kind])
         if kind.startswith("count "):
-            return f"3 {kind.removeprefix('count ')}s"
+            return plural(3, *kind.removeprefix("count ").split("/"))
         return "2.0" if kind else BY_NAME.get(name, f"‹{name}›")
 
     return re.sub(r"\{([^{}]*)\}", one, template)

@@ -32,6 +32,8 @@ def test_commands_are_put_in_and_a_copy_keeps_the_id(tmp_path) -> None:
     assert json.loads(json.dumps(described(said))) == {
         "id": "failing", "values": {"n": 3}, "sentence": str(said),
     }  # fmt: skip
+    whole = described(worded("whole", "{part}.", part=said))
+    assert json.loads(json.dumps(whole))["values"]["part"] == described(said)
     assert described("a text") == {"id": None, "values": {}, "sentence": "a text"}
 
 

@@ -231,9 +231,9 @@ def _folder(directory: Path) -> Path:
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
-        raise Problem(f"black-box: {folder}: {error.strerror}") from None
+        raise Problem("black-box", folder=folder, error=error.strerror) from None
     if not _is_ours(folder):
-        raise Problem(f"black-box: {folder}: belongs to somebody else; remove it")
+        raise Problem("black-box-belongs-somebody-else", folder=folder)
     return folder
 
 

@@ -53,13 +53,11 @@ def serve(address: tuple[str, int], totals: Totals) -> None:
     try:
         from prometheus_client import CollectorRegistry, start_http_server
     except ImportError:
-        raise Problem(
-            "metrics: prometheus_client is not installed; `pip install 'iowhy[metrics]'` brings it along"
-        ) from None
+        raise Problem("metrics-prometheus-client-not") from None
     registry = CollectorRegistry()
     registry.register(Collector(totals))
     host, port = address
     try:
         start_http_server(port, host, registry)
     except OSError as error:
-        raise Problem(f"metrics: {host}:{port}: {error.strerror}") from None
+        raise Problem("metrics", host=host, port=port, error=error.strerror) from None

@@ -40,9 +40,7 @@ class Push:
             from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
             from opentelemetry.sdk.resources import Resource
         except ImportError:
-            raise Problem(
-                "otlp: OpenTelemetry's exporter is not installed; `pip install 'iowhy[otlp]'` brings it along"
-            ) from None
+            raise Problem("otlp-opentelemetry-iowhy-otlp") from None
         self.totals, self.pushed = totals, pushed
         # What it logs is told by `pushed`.
         self._why = _Kept()

@@ -73,16 +73,14 @@ def own(directory: Path) -> None:
     with suppress(OSError):  # said by who takes the lock
         directory.mkdir(mode=0o755, parents=True, exist_ok=True)
         if not is_own(directory.stat()):
-            raise Problem(
-                f"{directory}: must be yours, and nobody else's to write in; take a directory of yours, and `chmod go-w` it"
-            )
+            raise Problem("must-yours-nobody-else", path=directory)
 
 
 def running(directory: Path) -> int:
     """The process of the agent that works in a folder. Raises Problem if none does."""
     found = holder(directory, LOCK)
     if found is None:
-        raise Problem(f"{directory}: no agent works here; `iowhy agent run` starts one")
+        raise Problem("no-agent-works-here", path=directory)
     return found
 
 
@@ -163,7 +161,9 @@ class Service:
                 for number in asked.take():
                     self._signal(number)
                 if line == "" and not self._ends:
-                    raise Problem(f"{RECORDER} aggregate ended with status {counting.wait()}")
+                    raise Problem(
+                        "aggregate-ended-status", recorder=RECORDER, status=counting.wait()
+                    )
                 if line:
                     late = time.monotonic() + every_s * 2 + PATIENCE_S
                     self._interval(read(line))

@@ -127,13 +127,11 @@ def read(file: Path) -> Settings:
         text = file.read_text("utf-8")
         found = tomllib.loads(text)
     except OSError as error:
-        raise Problem(
-            f"{file}: {error.strerror}; -c names another, and docs/agent.md has one to begin with"
-        ) from None
+        raise Problem("c-names-another-docs", path=file, error=error.strerror) from None
     except UnicodeDecodeError:
-        raise Problem(f"{file}: is not text in UTF-8") from None
+        raise Problem("not-text-utf-8", path=file) from None
     except tomllib.TOMLDecodeError as error:
-        raise Problem(f"{file}: {_placed(str(error))}") from None
+        raise Problem("path-error", path=file, error=_placed(str(error))) from None
     return _settings(_Places(file, text), found)
 
 
@@ -152,7 +150,7 @@ class _Places(Struct, frozen=True):
     def problem(self, table: str | None, key: str, what: str) -> Problem:
         line = self._line(table, key)
         where = f"{self.file}: line {line}" if line else f"{self.file}"
-        return Problem(f"{where}: {key}: {what}")
+        return Problem("where-key-what", where=where, key=key, what=what)
 
     def of_trigger(self, trigger: str, key: str | None, what: str) -> Problem:
         """Of a trigger, whose keys are in its own table, or in its line."""
@@ -160,7 +158,7 @@ class _Places(Struct, frozen=True):
         line = line or self._line(None, f"triggers.{trigger}") or self._line("triggers", trigger)
         where = f"{self.file}: line {line}" if line else f"{self.file}"
         named = trigger if key in (None, "when") else f"{trigger}: {key}"
-        return Problem(f"{where}: {named}: {what}")
+        return Problem("where-named-what", where=where, named=named, what=what)
 
     def _line(self, table: str | None, key: str) -> int | None:
         """The line of a key in a table, or of a table; None if it is written in its own way."""

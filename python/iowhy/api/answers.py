@@ -65,7 +65,7 @@ class Rows:
     def head(self, rows: int) -> list[dict[str, Any]]:
         """The first rows as dictionaries. Raises Problem for what is not a number of rows."""
         if not isinstance(rows, int) or rows < 0:
-            raise Problem(f"head: rows={rows!r}: give a whole number, 0 or more")
+            raise Problem("head-rows-give-whole", rows=rows)
         return self._table.head(rows).to_pylist()
 
     def rows(self) -> list[dict[str, Any]]:
@@ -103,7 +103,7 @@ class Rows:
             connection.execute(f"CREATE TEMP VIEW rows AS SELECT {listed} FROM given")
             return ask(connection)
         except duckdb.Error as error:
-            raise Problem(f"SQL: {first_line(error)}") from None
+            raise Problem("sql", error=first_line(error)) from None
         finally:
             connection.close()
 
@@ -274,7 +274,7 @@ class Opened(Struct, frozen=True, dict=True):
 
         found = next((one for one in _figures() if one.name == name), None)
         if found is None:
-            raise Problem(f"there is no chart {name}: choose {', '.join(self.charts)}")
+            raise Problem("there-no-chart-choose", name=name, charts=", ".join(self.charts))
         with self.recording.damage_named(), Relations(self.recording) as relations:
             return Chart(drawn(relations, found), self.overview)
 
@@ -318,7 +318,9 @@ def _needed(package: str, method: str, brought_by: str | None = None) -> Any:
     try:
         return import_module(package)
     except ImportError:
-        raise Problem(f".{method}() needs {package}: pip install {brought_by or package}") from None
+        raise Problem(
+            "needs-pip-install", method=method, package=package, brought_by=brought_by or package
+        ) from None
 
 
 @aside()

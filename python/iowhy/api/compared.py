@@ -23,7 +23,7 @@ def of_commands(asked: Options) -> Answer:
 
     command.growths_of(asked)  # are refused: runs of commands are not recorded
     if len(asked.sides) != 1:
-        raise Problem("with vs= give one command, and the others as vs=['…', '…']")
+        raise Problem("vs-give-one-command")
     asked.exports.check()
     line = TrialsLine(asked.trials.quiet)
     try:
@@ -52,11 +52,9 @@ def of_recordings(asked: Options, given: Sequence[str]) -> Answer:
     of_trials = {keyword(one) for one in parameters(Trials)} | {"export_json", "force"}
     for name in given:
         if name in of_trials:
-            raise Problem(f"{name}: such options are for commands: give one, and the others as vs=")
+            raise Problem("such-options-commands-give", name=name)
     if len(asked.sides) < 2:
-        raise Problem(
-            "give at least two: iowhy.compare('before.iowhy', 'after.iowhy'), or a command and vs='another one'"
-        )
+        raise Problem("give-least-two-iowhy")
     growths = command.growths_of(asked)
     sides = open_sides(asked.sides)
     if asked.baseline:

@@ -9,6 +9,7 @@ from typing import Any
 from iowhy.api.answers import Answer, Opened
 from iowhy.errors import Problem
 from iowhy.options.keywords import from_keywords, text_of, texts_of
+from iowhy.sentences import changed
 
 Place = str | PathLike[str]
 
@@ -58,23 +59,20 @@ def record(argv: Sequence[str], output: Place | None = None, **options: Any) -> 
     )
     if not words and not any(options.get(one) for one in _RUNNING):
         raise Problem(
-            "iowhy.record: nothing to record: give the words of a command, or what runs already by "
-            + ", ".join(f"{one}=" for one in _RUNNING)
+            "iowhy-record-nothing-record", running=", ".join(f"{one}=" for one in _RUNNING)
         )
     if asked.sudo and asked.on is None:
-        raise Problem(
-            "iowhy.record: sudo works only with on=HOST; here start Python itself as root"
-        )
+        raise Problem("iowhy-record-sudo-works")
     try:
         check(asked)
         expected = judge.expected_of(asked.budgets)
     except Problem as problem:
-        raise Problem(f"iowhy.record: {problem}") from None
+        raise Problem(changed(problem.sentence, f"iowhy.record: {problem}")) from None
     plan = planned(asked)
     try:
         carry_out(plan)
     except SystemExit as ended:
-        raise Problem(f"nothing was recorded; {_why(asked.argv, ended.code)}") from None
+        raise Problem("nothing-was-recorded", why=_why(asked.argv, ended.code)) from None
     found = Opened(plan.out)
     if not expected.anything:
         return found
@@ -106,7 +104,7 @@ def recording(output: Place | None = None, *, mode: str = "auto") -> Iterator[Op
     from iowhy.sources.aside import aside
 
     if mode not in ("auto", "bpf", "proc"):
-        raise Problem(f"mode {mode}: choose auto, bpf or proc")
+        raise Problem("mode-choose-auto-bpf", mode=mode)
     with aside():
         from iowhy.options.recordings import check_new
         from iowhy.sources.live import name_for
@@ -166,4 +164,4 @@ def compare(*sides: Place | Opened, **options: Any) -> Answer:
     try:
         return of_commands(asked) if asked.others else of_recordings(asked, list(options))
     except Problem as problem:
-        raise Problem(f"iowhy.compare: {problem}") from None
+        raise Problem(changed(problem.sentence, f"iowhy.compare: {problem}")) from None

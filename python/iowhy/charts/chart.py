@@ -47,9 +47,11 @@ def parse(name: str, text: str) -> Chart:
     headed = parse_headed(text, f"{name}.sql", (*_FIELDS, *_MORE), _FIELDS)
     fields = headed.fields
     if fields["draws"] not in KINDS:
-        raise Problem(f"{name}.sql: draws: {fields['draws']} is not one of {', '.join(KINDS)}")
+        raise Problem(
+            "sql-draws-not-one", name=name, fields=fields["draws"], kinds=", ".join(KINDS)
+        )
     if not fields["place"].isdecimal():
-        raise Problem(f"{name}.sql: place: {fields['place']} is not a number")
+        raise Problem("sql-place-not-number", name=name, fields=fields["place"])
     columns, sql = tuple(headed.columns), headed.sql
     if fields["draws"] == "narrowed":
         columns, sql = (*_CELL, *columns), _summed(sql, columns, fields.get("heaviest", ""))
@@ -129,5 +131,5 @@ def _tables(text: str, name: str) -> tuple[str, ...]:
     named = tuple(word.strip() for word in text.split(" or ") if word.strip())
     for one in named:
         if one not in tables():
-            raise Problem(f"{name}.sql: needs: {one} is not a table")
+            raise Problem("sql-needs-not-table", name=name, one=one)
     return named

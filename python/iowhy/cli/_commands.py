@@ -11,6 +11,7 @@ from msgspec import Struct
 from iowhy.cli._statuses import EPILOG
 from iowhy.errors import Problem
 from iowhy.options.parser import HELP, HelpAsked, IsOurs, Parser, formatter, parse, parser_of
+from iowhy.sentences import changed
 from iowhy.version import VERSION
 
 ABOUT = "Finds out why I/O is slow, shows the fix with its saving and risk, and proves it."
@@ -127,7 +128,7 @@ def run(words: Sequence[str]) -> None:
         kind = "option" if words[0].startswith("-") else "command"
         near = get_close_matches(words[0], COMMANDS, 1)
         meant = f", or did you mean `iowhy {near[0]}`?" if near else ""
-        raise Problem(f"{words[0]}: no such {kind}; see `iowhy --help`{meant}")
+        raise Problem("no-such-see", words=words[0], kind=kind, meant=meant)
 
 
 def _carry_out(asked: Command | Group, words: Sequence[str]) -> None:
@@ -138,7 +139,10 @@ def _carry_out(asked: Command | Group, words: Sequence[str]) -> None:
             _carry_out(asked.commands[words[0]], words[1:])
         else:
             raise Problem(
-                f"{words[0]}: no such command; `{asked.path}` has {', '.join(asked.commands)}"
+                "no-such-command",
+                words=words[0],
+                path=asked.path,
+                commands=", ".join(asked.commands),
             )
         return
     try:
@@ -147,7 +151,7 @@ def _carry_out(asked: Command | Group, words: Sequence[str]) -> None:
         asked.parser().print_help()
         return
     except Problem as problem:
-        raise Problem(f"{problem} (`{asked.path} --help`)") from None
+        raise Problem(changed(problem.sentence, f"{problem} (`{asked.path} --help`)")) from None
     asked.act(options)
 
 

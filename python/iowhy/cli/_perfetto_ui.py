@@ -54,10 +54,7 @@ class TraceServer:
         try:
             self._server = _Server(("127.0.0.1", port), _Handler)
         except OSError as error:
-            raise Problem(
-                f"--open: port {port} of 127.0.0.1, the only one that Perfetto's UI fetches from: {error.strerror}; "
-                f"open {trace} there by hand"
-            ) from None
+            raise Problem("open-port-127-0", port=port, error=error.strerror, trace=trace) from None
         self._server.trace = trace
         self.port = self._server.server_address[1]
         self.address = f"{UI}/#!/?url=http://127.0.0.1:{self.port}{_path(trace)}"

@@ -24,11 +24,11 @@ MOST_PRINTED = 1_000_000
 def check_destination(to: TableOutput) -> None:
     """Before the query, which may take long: can its result be written? Raises Problem."""
     if to.format == "table" and to.output is not None:
-        raise Problem("--format table goes to the terminal; with -o use csv, json or parquet")
+        raise Problem("format-table-goes-terminal")
     if to.output is not None:
         check_free(to.output, to.force)
     elif to.format == "parquet" and sys.stdout.isatty():
-        raise Problem("--format parquet is binary: give -o FILE, or redirect stdout")
+        raise Problem("format-parquet-binary-give")
 
 
 def rows_shown(to: TableOutput, report: "Report | None" = None) -> int | None:
@@ -88,7 +88,7 @@ def _print(
     with working(doing), asked as result:
         table, rows = result.head(most)
     if shown is None and rows > MOST_PRINTED:
-        raise Problem(f"{rows:,} rows are too many for a terminal: give --format csv")
+        raise Problem("rows-too-many-terminal", rows=rows)
     out = console()
     if report is not None:
         rows_table.heading(out, report.title, report.question)

@@ -24,9 +24,9 @@ def rerun_as_root(argv: Sequence[str]) -> None:
 
     sudo, own = shutil.which("sudo"), own_program()
     if sudo is None:
-        raise Problem("--sudo: there is no sudo here; as root, leave it out")
+        raise Problem("sudo-there-no-sudo")
     if not own.exists():
-        raise Problem(f"--sudo: {own} is not there; run what you have started as root")
+        raise Problem("sudo-not-there-run", own=own)
     words = sys.argv[1:]
     if argv:
         words[-len(argv)] = _found(argv[0])

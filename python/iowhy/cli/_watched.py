@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 def must_be_terminal(option: str) -> None:
     """Raises Problem where keys cannot be read or the view cannot be drawn."""
     if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
-        raise Problem(
-            f"{option} needs a terminal, not a file or a pipe; `iowhy why NAME.iowhy` prints the verdict without one"
-        )
+        raise Problem("needs-terminal", option=option)
 
 
 def watch(request: "Request", out: Path) -> "tuple[Background, bool]":
@@ -42,7 +40,7 @@ def show(recording: Path, printed: Path | None, began: "Background | None" = Non
     try:
         from iowhy.views.top.app import LIVE_SPAN, SPANS_NS, Shown, TopApp
     except ModuleNotFoundError as missing:
-        raise Problem(f"the live view needs {missing.name}: `pip install textual`") from None
+        raise Problem("live-view-needs", name=missing.name) from None
     finally:
         gc.enable()
 

@@ -92,7 +92,7 @@ def _read(options: Run) -> "Settings":
     try:
         return replace(found, black_box_ns=settings.duration(options.black_box))
     except ValueError as error:
-        raise Problem(f"--black-box: {error}") from None
+        raise Problem("black-box-option", error=error) from None
 
 
 def _settings(file: Path | None) -> "Settings":
@@ -132,7 +132,7 @@ def show(options: Show) -> None:
     from iowhy.agent import shipped
 
     if options.what is None:
-        raise Problem(f"which file? there are {', '.join(shipped.FILES)}: `iowhy agent show unit`")
+        raise Problem("file-there", files=", ".join(shipped.FILES))
     print(shipped.text(options.what), end="")
 
 

@@ -44,9 +44,7 @@ def command(options: Options) -> None:
     if "--vs" in sides:
         slower = _commands(options, split_commands(sides), line)
     elif len(sides) < 2:
-        raise Problem(
-            "one recording alone cannot be compared; give two: iowhy compare BEFORE AFTER, or -- 'CMD A' --vs 'CMD B'"
-        )
+        raise Problem("one-recording")
     elif options.baseline:
         slower = _log(options, sides, line)
     else:
@@ -55,7 +53,7 @@ def command(options: Options) -> None:
     if options.limit is not None:
         failed |= any(regressed(one, options.limit) for one in slower)
         if not failed and not all(map(resolvable, slower)):
-            raise Problem(f"--fail-on-regression: {TOO_FEW}")
+            raise Problem("fail-on-regression", too_few=TOO_FEW)
     if failed:
         raise SystemExit(NO)
 
@@ -73,7 +71,7 @@ def _grown(options: Options, growths: "list[Growth]", sides: Sequence[str]) -> b
     if any(one.held is False for one in found):
         return True
     if any(one.held is None for one in found):
-        raise Problem("--fail-on: what is not known on a side cannot have grown or not")
+        raise Problem("fail-on-what-not-known")
     return False
 
 
@@ -154,5 +152,5 @@ def split_commands(words: Sequence[str]) -> list[str]:
             parts[-1].append(text)
     for part in parts:
         if len(part) != 1:
-            raise Problem("quote each command as one word: iowhy compare -- 'CMD A' --vs 'CMD B'")
+            raise Problem("quote-each-command-one")
     return [part[0] for part in parts]

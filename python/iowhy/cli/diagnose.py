@@ -130,9 +130,9 @@ def _standard_input() -> tuple[str]:
 
 def _check(options: Options) -> None:
     if options.files.count("-") > 1:
-        raise Problem("-: standard input can be read once only")
+        raise Problem("standard-input-can-read")
     if options.cpus is not None and options.cpus > _MOST_CPUS:
-        raise Problem(f"--cpus {options.cpus}: no machine has more than {_MOST_CPUS:,}")
+        raise Problem("cpus-no-machine-more", cpus=options.cpus, most_cpus=_MOST_CPUS)
 
 
 def _list(as_json: bool) -> None:

@@ -42,7 +42,7 @@ def command(options: Options) -> None:
     from iowhy.sources.live import RECORDER, program
 
     if options.sudo and options.on is None:
-        raise Problem("--sudo works only with --on; here, run it as root")
+        raise Problem("sudo-works-only-here")
     if options.on is not None:
         _tell(_there(options.on, options.sudo), options)
         return

@@ -37,5 +37,5 @@ def command(options: Options) -> None:
     if options.cause not in known:
         near = get_close_matches(options.cause, known, 1)
         meant = f"; did you mean `iowhy explain {near[0]}`?" if near else ";"
-        raise Problem(f"{options.cause}: no such cause{meant} `iowhy explain list` shows all")
+        raise Problem("no-such-cause", cause=options.cause, meant=meant)
     console().print(Markdown(explained(known[options.cause]), hyperlinks=False))

@@ -92,7 +92,7 @@ def command(options: Options) -> None:
     form = FORMS[options.to]
     to = options.output or Path(f"{_stem(options.recording)}{form.suffix}")
     if options.open_ and (options.to != "perfetto" or str(to) == "-"):
-        raise Problem("--open works only with --to perfetto and a file: Perfetto's UI shows it")
+        raise Problem("open-works-only-perfetto")
     if str(to) == "-":
         _to_stdout(options)
         return
@@ -126,12 +126,9 @@ def _to_stdout(options: Options) -> None:
     import sys
 
     if FORMS[options.to].folder:
-        raise Problem(
-            f"--to {options.to} writes a file for each table: give -o FOLDER; of one table "
-            f"`iowhy sql {typed(options.recording)} 'FROM syscalls' --format {options.to}`"
-        )
+        raise Problem("writes-file-each-table", to=options.to, recording=typed(options.recording))
     if options.to == "perfetto" and sys.stdout.isatty():
-        raise Problem("--to perfetto is binary: give -o FILE, or redirect stdout")
+        raise Problem("perfetto-binary-give-o")
     recording = _opened(options)
     with working(f"exporting {options.recording}", quiet=sys.stdout.isatty()):
         _write(options.to, recording, sys.stdout.buffer)
@@ -176,7 +173,7 @@ def _open(trace: Path) -> None:
         )
         webbrowser.open_new_tab(server.address)
         if not server.serve():
-            raise Problem(f"--open: nobody fetched it; open {trace} in the UI by hand")
+            raise Problem("open-nobody-fetched-open", trace=trace)
 
 
 def _stem(recording: Path) -> str:

@@ -56,9 +56,7 @@ def report(options: Report) -> None:
         return
     found = described(options.name)
     if not options.where:
-        raise Problem(
-            f"{options.name}: of which recordings? `iowhy fleet report {options.name} FOLDER`"
-        )
+        raise Problem("fleet-report-of-what", name=options.name)
     check_destination(options.table)
     part = options.part
     filters = filters_of_part(part)
@@ -135,7 +133,7 @@ def check(options: Check) -> None:
     from iowhy.views.progress import working
 
     if not options.where:
-        raise Problem("of which recordings? `iowhy fleet check FOLDER`")
+        raise Problem("fleet-check-of-what")
     check_destination(options.table)
     paths = places(options.where)
     counted: Counter[str] = Counter()
@@ -174,7 +172,7 @@ def pack(options: Pack) -> None:
     from iowhy.views.progress import working
 
     if not options.where or options.to is None:
-        raise Problem("of which recordings, and where to? `iowhy fleet pack FOLDER -o PACKS`")
+        raise Problem("recordings-where")
     paths = places(options.where)
     left_out = LeftOut()
     new = packs = 0

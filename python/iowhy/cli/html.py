@@ -86,9 +86,7 @@ class _Page(Struct, frozen=True):
 
 def _page(results: tuple[str, ...], say: "Say") -> _Page:
     if not results:
-        raise Problem(
-            "missing recording: `iowhy html NAME.iowhy`, BEFORE AFTER, or an experiment's JSON"
-        )
+        raise Problem("html-of-what")
     if len(results) > 1:
         from iowhy.comparisons.sides import open_sides
 
@@ -148,7 +146,7 @@ def _of_recording(recording: "Recording", redact: bool, say: "Say") -> str:
 
 def _comparison(sides: "Sequence[Side]", say: "Say") -> _Page:
     if len(sides) < 2:
-        raise Problem("give at least two recordings to compare: iowhy html BEFORE AFTER")
+        raise Problem("give-least-two-recordings")
     sides = [
         replace(
             one,

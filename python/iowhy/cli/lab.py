@@ -26,7 +26,7 @@ def _scale(option: str, text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0.05 <= value <= 100:
-        raise Problem(f"{option} {text}: give a number from 0.05 to 100")
+        raise Problem("give-number-from-0", option=option, text=text)
     return value
 
 
@@ -201,7 +201,7 @@ def verify_(options: Verify) -> None:
             )
         _say(f"  {_outcome(check)}")
     if not checks:
-        raise Problem("no scenario makes sense on this --fs and --device; see iowhy lab list")
+        raise Problem("no-scenario-makes-sense")
     if options.as_json:
         print(json_text(_verified(checks)))
     else:
@@ -243,9 +243,11 @@ def clean(options: Clean) -> None:
 
 def _choice(one: Scenario, on: Stage) -> stage.Choice:
     if on.fs is not None and on.fs not in one.filesystems:
-        raise Problem(f"--fs {on.fs}: {one.name} runs on {', '.join(one.filesystems)}")
+        raise Problem("fs-runs", fs=on.fs, name=one.name, filesystems=", ".join(one.filesystems))
     if on.device is not None and on.device not in one.devices:
-        raise Problem(f"--device {on.device}: {one.name} runs on {', '.join(one.devices)}")
+        raise Problem(
+            "device-runs", device=on.device, name=one.name, devices=", ".join(one.devices)
+        )
     fs, device = on.fs or one.filesystems[0], on.device or one.devices[0]
     return stage.Choice(fs, device, on.seed, on.scale)
 

@@ -3,11 +3,13 @@
 import os
 import sys
 from collections.abc import Sequence
+from itertools import takewhile
 
 from iowhy.cli._statuses import DONE, INTERRUPTED, PROBLEM
 from iowhy.cli._streams import give_up, hold_streams
 from iowhy.errors import Problem
-from iowhy.messages import say
+from iowhy.messages import json_text, say
+from iowhy.sentences import described
 from iowhy.version import VERSION
 
 
@@ -19,7 +21,7 @@ def main() -> None:
         if "stdout" in closed and words[:1] != [
             "run"
         ]:  # whose output is CMD's; the verdict goes to stderr
-            raise Problem("standard output is closed; redirect it to /dev/null to see nothing")
+            raise Problem("standard-output-closed-redirect")
         if words in (["--version"], ["-V"]):
             # Before anything else is imported: scripts ask this often.
             print(f"iowhy {VERSION}")
@@ -30,7 +32,9 @@ def main() -> None:
     except SystemExit as ended:
         status = _flushed(ended.code if isinstance(ended.code, int) else PROBLEM)
     except Problem as problem:
-        status = _complain(str(problem))
+        if "--json" in takewhile("--".__ne__, sys.argv):
+            print(json_text({"error": described(problem.sentence)}))
+        status = _flushed(_complain(str(problem)))
     except BrokenPipeError:
         # The reader has gone (`| head`), which is no error.
         status = DONE

@@ -41,7 +41,7 @@ def command(options: Options) -> None:
 
     recording = open_recording(options.recording)
     if recording.unpacked is not None:
-        raise Problem(f"{options.recording}: is packed already")
+        raise Problem("packed-already", path=options.recording)
     to = options.output or Path(f"{options.recording.resolve().name}{SUFFIX}")
     check_free(to, options.force)
     with working(f"packing {options.recording}"):

@@ -51,12 +51,12 @@ def command(options: Options) -> None:
     name, recording = _in_order(options.name, options.recording)
     if options.list_ or name is None:
         if options.table.format in STACK_FORMATS:
-            raise Problem(f"--format {options.table.format} is of stacks: `iowhy report callers`")
+            raise Problem("format-stacks", format=options.table.format)
         _list(options.table)
         return
     report = find(name)
     if recording is None:
-        raise Problem(f"report {name}: of which recording? `iowhy report {name} NAME.iowhy`")
+        raise Problem("report-recording", name=name)
     opened = open_recording(recording)
     part = options.part
     filters = filters_of_part(part)
@@ -81,9 +81,7 @@ def _write_stacks(
     from iowhy.exports.stacks import WRITERS, callers_of
 
     if report.name != "callers":
-        raise Problem(
-            f"--format {to.format} is of stacks: of `report callers`, or of all time by `iowhy export --to {to.format}`"
-        )
+        raise Problem("format-stacks-all-time", format=to.format)
     with working(f"callers of {recording.path}", quiet=to.output is None and sys.stdout.isatty()):
         stacks = callers_of(recording, filters)
     with (

@@ -53,7 +53,7 @@ def command(options: Options) -> None:
     from iowhy.cli._watched import must_be_terminal, show
 
     if sum([options.recording is not None, bool(options.pids), options.all_]) != 1:
-        raise Problem("missing target: give one of NAME.iowhy, -p PID or -a (iowhy top -a)")
+        raise Problem("top-of-what")
     must_be_terminal("iowhy top")
     if options.recording is None:
         _record(options)
@@ -62,7 +62,7 @@ def command(options: Options) -> None:
     from iowhy.sources.printed import printed_beside
 
     if not options.recording.exists():
-        raise Problem(f"{options.recording}: no such recording")
+        raise Problem("no-such-recording", path=options.recording)
     if not is_packed(options.recording) and not _may_become(options.recording):
         from iowhy.recordings import open_recording
 
@@ -91,7 +91,7 @@ def _record(options: Options) -> None:
     # The recorder says so as well, but only when there is a recording that the view has begun to show.
     for pid in options.pids:
         if name_of(pid) is None:
-            raise Problem(f"--pid {pid}: there is no such process (`ps -e` lists them)")
+            raise Problem("no-such-process", pid=pid)
     named = [f"pid-{options.pids[0]}"] if options.pids else []
     out = options.output or live.name_for(named, Path.cwd())
     check_new(out)

@@ -45,9 +45,7 @@ def command(options: Options) -> None:
     expected = expected_of(options.budgets)
     if options.pids:
         if expected.anything:
-            raise Problem(
-                "--pid and --expect exclude each other: expectations are of the whole recording"
-            )
+            raise Problem("pid-expect-exclude-each")
         _of_processes(options)
         return
     from iowhy.commands.overview import overview

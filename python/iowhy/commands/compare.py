@@ -28,9 +28,7 @@ def growths_of(options: Options) -> "list[Growth]":
 
     found = [read_growth("--fail-on", text) for text in options.growths]
     if options.others or "--vs" in options.sides:
-        raise Problem(
-            "--fail-on works only with recordings; runs of commands are timed, not recorded"
-        )
+        raise Problem("fail-on-works-only-recordings")
     return found
 
 
@@ -57,9 +55,7 @@ def trials_of(
 ) -> "tuple[Result, tuple[CommandComparison, ...]]":
     """Runs the commands interleaved: every run, and each of the others against the first. Raises Problem."""
     if options.baseline:
-        raise Problem(
-            "--baseline works only with recordings; with commands the first is the baseline"
-        )
+        raise Problem("baseline-works-only-recordings")
     from iowhy.comparisons.commands import compare_commands
 
     trials = options.trials

@@ -32,7 +32,7 @@ def experiment(options: Options, progress: Progress, *, leave: bool = True) -> "
     if options.from_ is None:
         return _result_of(options, progress, leave=leave)
     if options.words:
-        raise Problem("--from judges a table: leave out levers and the command")
+        raise Problem("from-judges-table-leave")
     from iowhy.experiments.table import judge_table
 
     return judge_table(options.from_)
@@ -91,12 +91,12 @@ def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
     while rest and is_ours(rest[0]):
         asked.append(rest.pop(0))
     if not rest:
-        raise Problem("no command: iowhy experiment [LEVER]... -- CMD [ARG]...")
+        raise Problem("no-command-iowhy-experiment")
     first = rest[0]
     if len(rest) > 1 and "/" not in first and _lever_misspelt(first):
         named(first)  # raises, with what was perhaps meant
     if len(rest) > 1 and "/" not in first and shutil.which(first) is None:
-        raise Problem(f"{first}: neither a lever (`iowhy experiment --list`) nor a command")
+        raise Problem("no-such-lever", first=first)
     return asked, rest
 
 

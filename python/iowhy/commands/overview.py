@@ -110,14 +110,9 @@ def _as_if_alone(recording: Recording, pids: tuple[int, ...]) -> Narrowed:
     listing = f"`iowhy report processes {typed(recording.path)}` lists them"
     for pid in pids:
         if pid in beside - known:
-            raise Problem(
-                f"--pid {pid}: only what it did to devices and to the page cache was recorded, not its own time; {listing}"
-            )
+            raise Problem("pid-only-what-did", pid=pid, listing=listing)
         if pid not in known:
-            raise Problem(
-                f"--pid {pid}: no process of the recording did anything under this id: it slept all the time, or there "
-                f"was none; {listing}"
-            )
+            raise Problem("pid-no-process-recording", pid=pid, listing=listing)
     return narrowed
 
 

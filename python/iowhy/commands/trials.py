@@ -28,14 +28,16 @@ def job(command: Sequence[str], trials: Trials) -> Job:
     """What the options ask to be run. Raises Problem naming the one that makes no sense."""
     where = (trials.work_directory or Path.cwd()).resolve()
     if not where.is_dir():
-        raise Problem(f"--work-directory {where}: not a directory")
+        raise Problem("work-directory-not-directory", where=where)
     data = None if trials.data_directory is None else trials.data_directory.resolve()
     if data is not None and not data.is_dir():
-        raise Problem(f"--data-directory {data}: not a directory")
+        raise Problem("data-directory-not-directory", data=data)
     if trials.min_runs > trials.max_runs:
-        raise Problem(f"--min-runs {trials.min_runs} is more than --max-runs {trials.max_runs}")
+        raise Problem(
+            "min-runs-more-than-max-runs", min_runs=trials.min_runs, max_runs=trials.max_runs
+        )
     if trials.input_ is not None and not trials.input_.is_file():
-        raise Problem(f"--input {trials.input_}: not a file")
+        raise Problem("input-not-file", input=trials.input_)
     measured = None
     if trials.metric is not None:
         measured = metric.parse(trials.metric, trials.lower_is_better, trials.unit)

@@ -88,7 +88,7 @@ def _compared(
     for name, condition in conditions.items():
         seen = done.answers.get(name)
         if seen is None or not seen.responses:
-            raise Problem(f"{condition.name}: no complete runs to compare")
+            raise Problem("no-complete-runs-compare", name=condition.name)
         found.append(
             CommandComparison(
                 command=condition.level.key if condition.level else name,

@@ -20,7 +20,7 @@ def read_exported(path: Path) -> list[Side] | None:
     try:
         loaded = json.loads(read_plain(path, MOST_BYTES))
     except FileNotFoundError:
-        raise Problem(f"{path}: no such file") from None
+        raise Problem("no-such-file", path=path) from None
     except (ValueError, RecursionError):
         return None
     if not isinstance(loaded, list) or not loaded:
@@ -30,7 +30,7 @@ def read_exported(path: Path) -> list[Side] | None:
         others = [one["after"] for one in loaded] if "before" in loaded[0] else loaded[1:]
         return [_side(path, one) for one in (first, *others)]
     except (KeyError, TypeError, AttributeError):
-        raise Problem(f"{path}: not what `iowhy compare --export-json` saves") from None
+        raise Problem("not-what-saves", path=path) from None
 
 
 def _side(path: Path, side: Mapping[str, Any]) -> Side:
@@ -39,5 +39,5 @@ def _side(path: Path, side: Mapping[str, Any]) -> Side:
         raise KeyError
     for one in recordings:
         if not one.exists():
-            raise Problem(f"{path}: {one}, which it compares, is not there any more")
+            raise Problem("compares-not-there-any", path=path, one=one)
     return side_of(str(side["label"]), recordings)

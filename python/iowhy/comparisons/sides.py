@@ -48,14 +48,14 @@ def open_side(text: str) -> Side:
     for part in text.split(","):
         path = Path(part)
         if not path.exists():
-            raise Problem(f"{part}: no such recording")
+            raise Problem("no-such-recording", path=part)
         if path.is_file() or (path / "manifest.json").exists():
             paths.append(path)
             continue
         inside = sorted(one for one in path.glob(f"*{_SUFFIX}") if (one / "manifest.json").exists())
         inside += sorted(one for one in path.glob(f"*{PACKED_SUFFIX}") if one.is_file())
         if not inside:
-            raise Problem(f"{part}: neither a recording nor a directory with {_SUFFIX} recordings")
+            raise Problem("neither-recording-nor-directory", path=part, suffix=_SUFFIX)
         paths += inside
     label = Path(text.rstrip("/")).name if len(paths) == 1 or "," not in text else text
     return side_of(_without_suffix(label), paths)

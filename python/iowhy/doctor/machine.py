@@ -120,4 +120,4 @@ def probed(text: str) -> tuple[Sensor, ...]:
         found = json.loads(text)["sensors"]
         return tuple(Sensor(one["name"], one["ran"], one["why"]) for one in found)
     except (ValueError, KeyError, TypeError):
-        raise Problem("the recorder's answer cannot be read") from None
+        raise Problem("recorder-answer-cannot-read") from None

@@ -98,7 +98,10 @@ class Baseline(Struct, frozen=True):
             write_whole(self.path, self._text().encode(), SHARED_FILE)
         except OSError as error:
             raise Problem(
-                f"{self.path}: cannot be written: {error.strerror or error}; choose another {option}"
+                "cannot-written-choose-another",
+                path=self.path,
+                error=error.strerror or error,
+                option=option,
             ) from None
 
     def _text(self) -> str:
@@ -121,11 +124,11 @@ def read_baseline(path: Path, *, new: bool = False, update: str = "--update") ->
             data = file.read(_MOST_BYTES + 1)
         made = json.loads(data) if len(data) <= _MOST_BYTES else None
     except FileNotFoundError:
-        raise Problem(f"{path}: no such baseline; {update} makes it") from None
+        raise Problem("no-such-baseline-makes", path=path, update=update) from None
     except OSError as error:
-        raise Problem(f"{path}: cannot be read: {error.strerror or error}") from None
+        raise Problem("cannot-read", path=path, error=error.strerror or error) from None
     except (ValueError, RecursionError) as error:
-        raise Problem(f"{path}: is not a baseline: {error}") from None
+        raise Problem("not-baseline", path=path, error=error) from None
     return Baseline(path, _commands(path, made))
 
 
@@ -156,32 +159,30 @@ def _as_json(entry: Entry) -> str:
 
 def _commands(path: Path, made: Any) -> dict[str, dict[str, Entry]]:
     if not isinstance(made, dict) or made.get("version") != VERSION:
-        raise Problem(
-            f"{path}: is not a baseline of version {VERSION}; --update of a new file makes one"
-        )
+        raise Problem("not-baseline-version-update", path=path, version=VERSION)
     commands = made.get("commands")
     if not isinstance(commands, dict):
-        raise Problem(f"{path}: commands: give an object of counts by command")
+        raise Problem("commands-give-object-counts", path=path)
     return {name: _entries(path, name, entries) for name, entries in commands.items()}
 
 
 def _entries(path: Path, name: str, entries: Any) -> dict[str, Entry]:
     if not isinstance(entries, dict):
-        raise Problem(f"{path}: {name}: give an object of counts by name")
+        raise Problem("give-object-counts-name", path=path, name=name)
     return {key: _entry(f"{path}: {name}: {key}", key, one) for key, one in entries.items()}
 
 
 def _entry(where: str, key: str, made: Any) -> Entry:
     if key not in measures():
-        raise Problem(f"{where}: no such count; `iowhy run --expect list` shows all")
+        raise Problem("no-such-count-shows", where=where)
     found = made.get("values") if isinstance(made, dict) else None
     may_grow = made.get("may_grow") if isinstance(made, dict) else None
     if not isinstance(found, list) or not all(
         isinstance(one, int) and not isinstance(one, bool) and 0 <= one < 2**63 for one in found
     ):
-        raise Problem(f"{where}: values: give whole numbers, those of the last runs")
+        raise Problem("values-give-whole-numbers", where=where)
     if may_grow is not None:
         if not isinstance(may_grow, str):
-            raise Problem(f"{where}: may_grow: give a text such as '+5 %' or '+2'")
+            raise Problem("may-grow-give-text", where=where)
         read_growth(f"{where}: may_grow", f"{key} > {may_grow}")
     return Entry(tuple(found), may_grow)

@@ -15,6 +15,7 @@ from iowhy.quantities import (
     percentage,
     size_bytes,
 )
+from iowhy.sentences import changed
 from iowhy.whys.causes import causes
 
 _HOLDS: dict[str, Callable[[float, float], bool]] = {
@@ -58,21 +59,18 @@ def read_expectation(option: str, text: str) -> Expectation:
     """The expectation that `text` says. Raises Problem that names the option and shows the way out."""
     found = _FORM.match(text)
     if found is None:
-        raise Problem(
-            f"{option} '{text}': give NAME <= NUMBER, as in 'sync_calls <= 10', 'device.written_bytes <= 2 MiB' "
-            "or 'cause NAME < 20 %'; `iowhy run --expect list` shows the names"
-        )
+        raise Problem("give-name-number-shows", option=option, text=text)
     of_cause, name, comparison, bound = found.groups()
     where = f"{option} '{text}'"
     if of_cause:
         known = [cause.name for cause in causes()]
         if name not in known:
-            raise Problem(f"{where}: {name} is not a cause; there are {', '.join(known)}")
+            raise Problem("not-cause-there", where=where, name=name, known=", ".join(known))
         return Expectation(text, comparison, number(where, bound, "share"), None, name)
     try:
         measure = find(name)
     except Problem as problem:
-        raise Problem(f"{where}: {problem}") from None
+        raise Problem(changed(problem.sentence, f"{where}: {problem}")) from None
     return Expectation(text, comparison, number(where, bound, measure.unit), measure)
 
 
@@ -80,11 +78,11 @@ def number(where: str, text: str, unit: str) -> float:
     """A bound by the unit of its measure. Raises Problem that begins with `where` and shows the way out."""
     if unit == "count":
         if not _COUNT.match(text):
-            raise Problem(f"{where}: it is a count; give a whole number")
+            raise Problem("count-give-whole-number", where=where)
         return float(text.replace(",", ""))
     if unit == "share":
         if not _PERCENT.match(text):
-            raise Problem(f"{where}: it is a share; give a percentage such as 20 %")
+            raise Problem("share-give-percentage-such", where=where)
         return percentage(where, text)
     value, examples = (
         (duration_ns(text), DURATION_EXAMPLES)
@@ -93,5 +91,5 @@ def number(where: str, text: str, unit: str) -> float:
     )
     if value is None:
         what = "time" if unit == "ns" else "size"
-        raise Problem(f"{where}: it is a {what}; give one such as {examples}")
+        raise Problem("give-one-such", where=where, what=what, examples=examples)
     return float(value)

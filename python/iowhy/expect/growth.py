@@ -11,6 +11,7 @@ from iowhy.expect.expectation import number
 from iowhy.measures import Measure, find, values
 from iowhy.recordings import Recording
 from iowhy.relations import Relations
+from iowhy.sentences import changed
 
 #: What people call the elapsed time. Counts are the same in each run; times are not, and one run against one tells nothing.
 _TIMES = frozenset(("time", "seconds", "elapsed", "elapsed_s", "elapsed_ns", "duration", "runtime"))
@@ -63,19 +64,14 @@ def read_growth(option: str, text: str) -> Growth:
     """What `text` says. Raises Problem that names the option and shows the way out."""
     found = _FORM.match(text)
     if found is None:
-        raise Problem(
-            f"{option} '{text}': give NAME > +NUMBER, as in 'sync_calls > +0' or "
-            "'device.written_bytes > +10 %'; `iowhy run --expect list` shows the names"
-        )
+        raise Problem("give-name-number-shows-names", option=option, text=text)
     where = f"{option} '{text}'"
     if found[1].lower() in _TIMES:
-        raise Problem(
-            f"{where}: a time is held by --fail-on-regression 5%, with three recordings a side or more"
-        )
+        raise Problem("time-held-fail-on-regression-5", where=where)
     try:
         measure = find(found[1])
     except Problem as problem:
-        raise Problem(f"{where}: {problem}") from None
+        raise Problem(changed(problem.sentence, f"{where}: {problem}")) from None
     relative = found[2].endswith("%") and measure.unit != "share"
     return Growth(
         text, measure, number(where, found[2], "share" if relative else measure.unit), relative
@@ -108,10 +104,7 @@ def times_grown(
     from statistics import median  # slow to import
 
     if growths and min(len(before), len(after)) < LEAST_RUNS:
-        raise Problem(
-            f"--fail-on '{growths[0].text}': a time differs from run to run: give directories of "
-            "three recordings or more, or hold a count"
-        )
+        raise Problem("fail-on-time-differs-from", text=growths[0].text)
     sides = [[_measured(one, growths) for one in side] for side in (before, after)]
     found = []
     for growth in growths:

@@ -93,16 +93,16 @@ def read_project(path: Path) -> Project:
         with path.open("rb") as file:
             data = file.read(_MOST_BYTES + 1)
     except OSError as error:
-        raise Problem(f"{path}: cannot be read: {error.strerror or error}") from None
+        raise Problem("cannot-read", path=path, error=error.strerror or error) from None
     if len(data) > _MOST_BYTES:
-        raise Problem(f"{path}: larger than 1 MiB; it is no {NAME}")
+        raise Problem("larger-than-1-mib", path=path, name=NAME)
     try:
         text = data.decode("utf-8")
         made = tomllib.loads(text)
     except UnicodeDecodeError:
-        raise Problem(f"{path}: is not UTF-8 text") from None
+        raise Problem("not-utf-8-text", path=path) from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise Problem(f"{path}: is not TOML: {error}") from None
+        raise Problem("not-toml", path=path, error=error) from None
     return _Reader(path, text).project(made)
 
 
@@ -148,7 +148,7 @@ class _Reader(Struct, frozen=True):
         return self.path.parent / name
 
     def _problem(self, key: str, what: str) -> Problem:
-        return Problem(f"{self._at(key, key=True)}{key}: {what}")
+        return Problem("at-key-what", at=self._at(key, key=True), key=key, what=what)
 
     def _at(self, text: str, *, key: bool = False) -> str:
         """`iowhy.toml:3: `; without the number where the text is written with escapes."""

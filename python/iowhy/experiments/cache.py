@@ -19,10 +19,7 @@ def files_below(directory: Path) -> list[Path]:
     for path in _walk(directory, directory.stat().st_dev):
         found.append(path)
         if len(found) > _MANY:
-            raise Problem(
-                f"{directory}: more than {_MANY:,} files; name a smaller --data-directory for what "
-                "the command reads and writes"
-            )
+            raise Problem("more-than-files-name", path=directory, many=_MANY)
     return found
 
 
@@ -84,10 +81,7 @@ def set_state(state: str, files: Sequence[Path]) -> None:
         try:
             Path("/proc/sys/vm/drop_caches").write_text("3")
         except OSError as error:
-            raise Problem(
-                f"--cache cold-machine: {error.strerror}: needs root; --cache cold drops the files "
-                "below the work directory and needs no rights"
-            ) from None
+            raise Problem("cache-cold-machine-needs-root", error=error.strerror) from None
         return
     for path in files:
         try:

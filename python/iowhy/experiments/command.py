@@ -147,12 +147,18 @@ def _begin(command: Sequence[str], pipes: _Pipes) -> tuple[bytes, int]:
     pipes.ready_write = -1
     message = os.read(pipes.ready_read, 65536)
     if not message.startswith(b"ready "):
-        raise Problem(f"{shown(command)}: {message.decode(errors='replace') or 'did not start'}")
+        raise Problem(
+            "command-message",
+            command=shown(command),
+            message=message.decode(errors="replace") or "did not start",
+        )
     began_ns = time.monotonic_ns()
     os.write(pipes.gate_write, b"g")
     failure = os.read(pipes.ready_read, 65536)  # empty once exec has closed the other end
     if failure:
-        raise Problem(f"{shown(command)}: {failure.decode(errors='replace')}")
+        raise Problem(
+            "command-failure", command=shown(command), failure=failure.decode(errors="replace")
+        )
     return message, began_ns
 
 

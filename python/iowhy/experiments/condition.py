@@ -5,6 +5,7 @@ from typing import Protocol
 
 from msgspec import Struct, field
 
+from iowhy.errors import Worded
 from iowhy.experiments.lever import Level
 from iowhy.experiments.load import Others
 
@@ -49,7 +50,7 @@ class Trial(Struct, frozen=True):
     disturbed: bool = False
 
 
-class LevelFailed(Exception):
+class LevelFailed(Worded):
     """The command could not be measured under a level: it failed, was killed or took too long."""
 
 

@@ -113,14 +113,14 @@ def open_direct(path: Path, size_bytes: int) -> int:
     try:
         handle = os.open(path, flags, 0o600)
     except OSError as error:
-        raise Problem(f"{path.parent}: no direct I/O here ({error.strerror})") from None
+        raise Problem("no-direct-i-o", path=path.parent, error=error.strerror) from None
     block = mmap.mmap(-1, _BLOCK)
     try:
         for offset in range(0, size_bytes, _BLOCK):
             os.pwrite(handle, block, offset)
     except OSError as error:
         os.close(handle)
-        raise Problem(f"{path.parent}: {error.strerror}") from None
+        raise Problem("path-error", path=path.parent, error=error.strerror) from None
     return handle
 
 
@@ -140,7 +140,7 @@ def measure_best(directory: Path, undo: Undo, seconds: float = 0.8) -> Best:
                 try:
                     done += os.pwrite(handle, block, done % _FILE_BYTES)
                 except OSError as error:
-                    raise Problem(f"{directory}: {error.strerror}") from None
+                    raise Problem("path-error", path=directory, error=error.strerror) from None
             rate = done / spent if spent > 0 else 0.0
             size = min(done, _FILE_BYTES)
             places = random.Random(1)

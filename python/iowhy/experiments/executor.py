@@ -39,7 +39,9 @@ class LiveExecutor(Struct):
             return self._run(condition)
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
-            raise Problem(f"{condition.name}: {where}{error.strerror or error}") from None
+            raise Problem(
+                "name-where-error", name=condition.name, where=where, error=error.strerror or error
+            ) from None
 
     def _run(self, condition: Condition) -> Trial:
         lever = None if condition.lever is None else levers().get(condition.lever)
@@ -155,7 +157,7 @@ class LiveExecutor(Struct):
         ended = run(["sh", "-c", line], place, self.undo, capture=True, leave_children=True)
         if ended.status != 0:
             last = " ".join(ended.output.strip().splitlines()[-2:])
-            raise Problem(f"{flag} {line!r}: exit status {ended.status}: {last[:300]}")
+            raise Problem("exit-status", flag=flag, line=line, status=ended.status, last=last[:300])
 
     def _look(self, command: Sequence[str], directory: Path) -> left_behind.Before | None:
         """What is there before a command runs for the first time."""
@@ -173,12 +175,12 @@ class LiveExecutor(Struct):
         else:
             return
         if condition.lever is not None and condition not in self.commands:
-            raise LevelFailed(why)
+            raise LevelFailed("command-failed", why=why)
         made = self._left.get(tuple(command))
         if ended.status is not None and made is not None:
             why += f" when it was run again; {left_behind.advice(made)}"
         hint = "" if ended.status is None else "; --ignore-failure measures it all the same"
-        raise Problem(f"the command failed: {shown(command)}: {why}{hint}")
+        raise Problem("failed-command", command=shown(command), why=why, hint=hint)
 
 
 def _settle(directory: Path) -> None:

@@ -178,9 +178,7 @@ def _asked(request: Request) -> list[tuple[Lever, tuple[str, ...]]]:
             lever.name for lever, _ in asked if [a.name for a, _ in asked].count(lever.name) > 1
         }
         if twice:
-            raise Problem(
-                f"lever {sorted(twice)[0]} is named twice: give its levels as NAME=0.7,0.5"
-            )
+            raise Problem("lever-named-twice-give", twice=sorted(twice)[0])
         return asked
     names = confirm.asked_for(request.findings) or list(USUAL)
     return [(levers()[name], ()) for name in names]
@@ -222,5 +220,5 @@ def _select(
             pending += [(levers()[name], ()) for name in others[:1] if not levers()[name].explicit]
     if not selected:
         reasons = "; ".join(f"{name}: {why}" for name, why in left_out)
-        raise Problem(f"no lever can act here: {reasons}")
+        raise Problem("no-lever-can-act", reasons=reasons)
     return selected, left_out

@@ -33,7 +33,9 @@ class Group(Struct, frozen=True):
         try:
             (self.path / knob).write_text(value)
         except OSError as error:
-            raise Problem(f"{self.path / knob}: {value!r}: {error.strerror}") from None
+            raise Problem(
+                "path-value-error", path=self.path / knob, value=value, error=error.strerror
+            ) from None
         self.written[knob] = self.read(knob)
 
     def read(self, knob: str) -> str | None:
@@ -51,10 +53,7 @@ class Group(Struct, frozen=True):
         """
         for knob, value in self.written.items():
             if self.read(knob) != value:
-                raise Problem(
-                    f"{self.path / knob} was changed during the trial by another program: run the "
-                    "experiment again, alone"
-                )
+                raise Problem("was-changed-during-trial", path=self.path / knob)
         return {}
 
     @property
@@ -103,7 +102,7 @@ def make_at_top(controller: str, purpose: str, undo: Undo, root: Path | None = N
     """Makes a group at the top of a controller's hierarchy, with no limit of ours. Raises Problem with the reason."""
     place = find_top(controller, root)
     if isinstance(place, str):
-        raise Problem(place)
+        raise Problem("no-control-group", why=place)
     return _made(place, purpose, undo)
 
 
@@ -180,7 +179,7 @@ def make(
     """Makes a group with ``controller``; the undo removes it. Raises Problem with the reason."""
     place = find(controller, root, own)
     if isinstance(place, str):
-        raise Problem(place)
+        raise Problem("no-control-group", why=place)
     if place.version == 2:
         control = place.parent / "cgroup.subtree_control"
         if controller not in _words(control):
@@ -188,7 +187,12 @@ def make(
             try:
                 control.write_text(f"+{controller}")
             except OSError as error:
-                raise Problem(f"{control}: +{controller}: {error.strerror}") from None
+                raise Problem(
+                    "path-controller-error",
+                    path=control,
+                    controller=controller,
+                    error=error.strerror,
+                ) from None
     return _made(place, purpose, undo)
 
 
@@ -200,7 +204,7 @@ def _made(place: Hierarchy, purpose: str, undo: Undo) -> Group:
     try:
         path.mkdir()
     except OSError as error:
-        raise Problem(f"{path}: {error.strerror}") from None
+        raise Problem("path-error", path=path, error=error.strerror) from None
     return Group(place.version, path)
 
 

@@ -21,15 +21,14 @@ class Metric(Struct, frozen=True):
         if not found:
             shown = output.strip().splitlines()[-1:] or [""]
             raise Problem(
-                f"--metric {self.pattern!r}: nothing in the command's output matches; its last line "
-                f"is {shown[0][:200]!r}"
+                "metric-nothing-command-output", pattern=self.pattern, shown=shown[0][:200]
             )
         try:
             value = float(found[-1].replace(",", ""))
         except ValueError:
             value = -1.0
         if not 0 < value < float("inf"):
-            raise Problem(f"--metric {self.pattern!r}: {found[-1]!r} is not a positive number")
+            raise Problem("metric-not-positive-number", pattern=self.pattern, found=found[-1])
         return value
 
 
@@ -38,11 +37,8 @@ def parse(pattern: str, lower_is_better: bool, unit: str) -> Metric:
     try:
         groups = re.compile(pattern).groups
     except re.error as error:
-        raise Problem(f"--metric {pattern!r}: not a regular expression: {error}") from None
+        raise Problem("metric-not-regular-expression", pattern=pattern, error=error) from None
     if groups != 1:
-        raise Problem(
-            f"--metric {pattern!r}: needs exactly one group around the number, "
-            "as in --metric 'qps: ([0-9.]+)'"
-        )
+        raise Problem("metric-needs-exactly-one", pattern=pattern)
     name = re.sub(r"[^\w/ ]", "", pattern.split("(")[0]).strip() or "metric"
     return Metric(pattern, name, unit, not lower_is_better)

@@ -136,7 +136,7 @@ def save_beside(recording: Path, result: Result) -> Path:
         with inside_as_owner(recording) as inside:
             within = inside / folder.name
             if within.is_symlink():
-                raise Problem(f"{folder}: is a link; remove it")
+                raise Problem("link-remove", path=folder)
             within.mkdir(PRIVATE_DIRECTORY, exist_ok=True)
             # Digits of ASCII: `²2` is all digits to str.isdigit, and no number to int.
             taken = [
@@ -147,5 +147,5 @@ def save_beside(recording: Path, result: Result) -> Path:
             name = f"{max(taken, default=0) + 1:06}.json"
             write_whole(within / name, _text(result).encode())
     except OSError as error:
-        raise Problem(f"{folder}: {error.strerror}") from None
+        raise Problem("path-error", path=folder, error=error.strerror) from None
     return folder / name

@@ -86,11 +86,9 @@ def read_saved(path: Path) -> Saved:
         if not all(0 < r.slower.value < math.inf for one in own.answers for r in one.responses):
             raise ValueError("no ratio")
     except FileNotFoundError:
-        raise Problem(f"{path}: no such file") from None
+        raise Problem("no-such-file", path=path) from None
     except (ValidationError, ValueError, KeyError, TypeError, RecursionError):
-        raise Problem(
-            f"{path}: not what `--export-json` of iowhy experiment or compare saves; give that, or recordings"
-        ) from None
+        raise Problem("not-what-iowhy-experiment", path=path) from None
     kept = [one for one in own.trials if not one.disturbed]
     return Saved(
         command=own.command,

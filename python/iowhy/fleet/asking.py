@@ -100,7 +100,7 @@ def _asked(question: Question) -> tuple[FleetReport | Report, dict[str, Asked]]:
     if question.since is not None and not (
         isinstance(found, FleetReport) and ROLLOUT in found.reads
     ):
-        raise Problem(f"--at does not apply to {question.name}, which compares no times")
+        raise Problem("does-not-apply-compares", name=question.name)
     if question.since is not None:
         _moment(question.since)
     if not isinstance(found, FleetReport):
@@ -108,9 +108,7 @@ def _asked(question: Question) -> tuple[FleetReport | Report, dict[str, Asked]]:
         must_be_good(filters)
         return found, {"found": Asked(found.sql, found.where, filters)}
     if filters.given():
-        raise Problem(
-            f"--{filters.given()[0]} does not apply to {question.name}, which is of whole recordings"
-        )
+        raise Problem("does-not-apply-whole", given=filters.given()[0], name=question.name)
     return found, {
         one: Asked(facts()[one], f"{one}.sql", Filters()) for one in found.reads if one in facts()
     }
@@ -139,7 +137,7 @@ def _moment(text: str) -> str:
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
-        raise Problem(f"--at {text}: give a time: 2026-11-21T17:20, or 2026-11-21") from None
+        raise Problem("give-time-2026-11", text=text) from None
     return utc_text(found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC))
 
 
@@ -147,7 +145,7 @@ def _middle(members: Sequence[Mapping[str, object]]) -> str:
     """Halfway between the first and the last recording. Raises Problem if there are no two times."""
     known = sorted({str(one["started"]) for one in members if one["started"] is not None})
     if len(known) < 2:
-        raise Problem("no two recordings say when they began: nothing is before or after")
+        raise Problem("no-two-recordings-say")
     first, last = (datetime.fromisoformat(one) for one in (known[0], known[-1]))
     return utc_text(first + (last - first) / 2)
 

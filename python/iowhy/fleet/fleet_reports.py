@@ -38,7 +38,7 @@ def fleet_reports() -> dict[str, FleetReport]:
         reads = tuple(headed.fields.get("reads", "").split())
         for one in reads:
             if one not in (*JUDGED, ROLLOUT) and one not in facts():
-                raise Problem(f"{name}.sql: reads: there is no {one}")
+                raise Problem("sql-reads-there-no", name=name, one=one)
         found[name] = FleetReport(_report(name, headed), reads)
     return found
 
@@ -63,7 +63,7 @@ def find(name: str) -> FleetReport | Report:
 
     near = get_close_matches(name, [*own, *known], 1)
     way_out = f"did you mean {near[0]}?" if near else "`iowhy fleet report --list` shows them"
-    raise Problem(f"{name}: no such report; {way_out}")
+    raise Problem("no-such-report", name=name, way_out=way_out)
 
 
 def _report(name: str, headed: Headed) -> Report:

@@ -65,7 +65,7 @@ class Gathering:
         self._numbers = count()
         above = private_folder()
         if above is None:
-            raise Problem("no directory for what is gathered; set TMPDIR to one")
+            raise Problem("no-directory-what-gathered")
         self.folder = above / f"fleet-{os.urandom(4).hex()}"
         self.folder.mkdir(mode=0o700)
 
@@ -81,7 +81,7 @@ class Gathering:
                 parts += [(name, part) for part in self._ask(asked, members)]
         except Exception as error:
             if self.of_the_query(error):
-                raise Problem(f"{name}: {first_line(error)}") from None
+                raise Problem("name-error", name=name, error=first_line(error)) from None
             if not isinstance(error, Problem) and not self.of_a_recording(error):
                 raise
             for _, part in parts:
@@ -178,7 +178,7 @@ def _measured(
         if member.entry is not None:
             rows[member.number] = {n: c for n, c in member.entry.rows.items() if n in lies}
     if len(members) > 1 and sum(sum(one.values()) for one in rows.values()) > most_rows:
-        raise Problem("too many rows to be read together")
+        raise Problem("too-many-rows-read")
     measured = []
     for member in members:
         command = member.recording.manifest.command

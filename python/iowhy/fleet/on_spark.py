@@ -62,13 +62,9 @@ def session_at(url: str) -> "Iterator[SparkSession]":
     try:
         from pyspark.sql import SparkSession
     except ModuleNotFoundError:
-        raise Problem(
-            "--spark needs pyspark, of Spark's own version: `pip install pyspark`"
-        ) from None
+        raise Problem("spark-needs-pyspark-spark") from None
     if not url.startswith(MASTERS):
-        raise Problem(
-            f"--spark {url or '(nothing)'}: give a Spark Connect server sc://HOST:{CONNECT_PORT}, or a master: local[4], spark://HOST:7077"
-        )
+        raise Problem("spark-give-spark-connect", url=url or "(nothing)", connect_port=CONNECT_PORT)
     builder = SparkSession.builder
     _say_it_once()
     if url.startswith("sc://"):
@@ -80,7 +76,7 @@ def session_at(url: str) -> "Iterator[SparkSession]":
                 builder.remote(url) if url.startswith("sc://") else builder.master(url)
             ).getOrCreate()
     except Exception as error:  # of Java's, of gRPC's
-        raise Problem(f"--spark {url}: {str(error).strip().splitlines()[0][:300]}") from None
+        raise Problem("spark", url=url, error=str(error).strip().splitlines()[0][:300]) from None
     try:
         yield made
     finally:
@@ -105,9 +101,7 @@ def _must_answer(url: str) -> None:
         at = (found.hostname or "", found.port or CONNECT_PORT)
         socket.create_connection(at, timeout=_ANSWERS_S).close()
     except (OSError, ValueError) as error:
-        raise Problem(
-            f"--spark {url}: {error}; `start-connect-server.sh` of Spark starts a server"
-        ) from None
+        raise Problem("spark-spark-starts-server", url=url, error=error) from None
 
 
 class _NoS3A(Problem):
@@ -166,9 +160,7 @@ class SparkGathering(Gathering):
         except Exception as error:  # of Java's, of gRPC's
             if _NO_S3A not in str(error):
                 raise
-            raise _NoS3A(
-                "this Spark reads no object store: start it with --packages org.apache.hadoop:hadoop-aws:VERSION, of its own Hadoop's"
-            ) from None
+            raise _NoS3A("spark-reads-no-object") from None
 
     def _make(self, tree: "exp.Expression", lies: Mapping[str, TableFiles], part: Path) -> None:
         for name, one in lies.items():
@@ -235,9 +227,7 @@ class SparkGathering(Gathering):
         stored = self._stored.get(folder)
         url = f"file://{file}" if stored is None else f"{stored}/{Path(file).relative_to(folder)}"
         if _PLAIN.fullmatch(url) is None:
-            raise Problem(
-                f"{url}: Spark is given plain paths only (letters, digits, . _ - = + @ , :)"
-            )
+            raise Problem("spark-given-plain-paths", url=url)
         return url
 
     def _view(self, name: str, sql: str) -> None:
@@ -281,7 +271,7 @@ def spark_answer(gathering: SparkGathering, sql: str, given: Tables | None = Non
         gathering.session.sql(_rows(columns, rows)).createOrReplaceTempView(name)
     for name, parts in gathering.parts.items():
         if not parts:
-            raise Problem("none of the recordings can be read")
+            raise Problem("none-recordings-can-read")
         made = session.table(gathering.table_of(parts[0]))
         for part in parts[1:]:
             made = made.unionByName(session.table(gathering.table_of(part)))

@@ -93,7 +93,9 @@ def pack_fleet(
             try:
                 yield _pack(to / folder / PACK, sources, left_out, judge, passed_on)
             except OSError as error:
-                raise Problem(f"{to / folder}: {error.strerror or error}") from None
+                raise Problem(
+                    "path-error", path=to / folder, error=error.strerror or error
+                ) from None
 
 
 def _source(member: Member) -> _Source:
@@ -154,7 +156,7 @@ def _pack(
             _publish(pack, there)
         return Packed(pack, len(there), 0)
     if len(there) + len(ordered) > MOST_PACKED:
-        raise Problem(f"{pack}: more than {MOST_PACKED:,} recordings of one day and host")
+        raise Problem("more-than-recordings-one", pack=pack, most_packed=MOST_PACKED)
     pack.mkdir(parents=True, exist_ok=True)
     # One that was still being recorded is there anew.
     replaced = {(one.name, one.made) for one in ordered}
@@ -225,7 +227,9 @@ def _must_be_damage(folder: Path, error: Exception) -> None:
         raise error
     usage = shutil.disk_usage(folder)
     if usage.free < _LEAST_FREE_BYTES or "No space left" in str(error):
-        raise Problem(f"{folder}: no space is left ({str(error).splitlines()[0][:200]})") from None
+        raise Problem(
+            "no-space-left", path=folder, error=str(error).splitlines()[0][:200]
+        ) from None
 
 
 def _can_be_read(folder: Path, member: Member, left_out: LeftOut) -> bool:

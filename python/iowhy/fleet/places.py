@@ -32,9 +32,9 @@ def places(where: Sequence[str]) -> list[Path]:
             found.setdefault(path)
             seen += 1
             if len(found) > MOST_RECORDINGS:
-                raise Problem(f"{word}: more than {MOST_RECORDINGS:,} recordings")
+                raise Problem("more-than-recordings", word=word, most_recordings=MOST_RECORDINGS)
         if not seen:
-            raise Problem(f"{word}: {_why_none(word)}")
+            raise Problem("word-why_none", word=word, why_none=_why_none(word))
     return sorted(_with_those_of_packs(found))
 
 
@@ -119,7 +119,7 @@ def _walk(folder: Path, depth: int) -> Iterator[Path]:
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
-        raise Problem(f"{folder}: {error.strerror or error}") from None
+        raise Problem("path-error", path=folder, error=error.strerror or error) from None
     for entry in entries:
         if entry.name.startswith(".") or entry.name.endswith((".part", ".tmp")):
             continue  # under way

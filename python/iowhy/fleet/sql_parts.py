@@ -116,4 +116,4 @@ def named(query: exp.Expression, name: str) -> exp.Subquery:
 
 
 def refused(what: str, node: exp.Expression) -> Problem:
-    return Problem(f"{what} cannot be asked of many recordings at once: {node.sql('duckdb')[:120]}")
+    return Problem("cannot-asked-many-recordings", what=what, sql=node.sql("duckdb")[:120])

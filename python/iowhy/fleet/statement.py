@@ -20,9 +20,7 @@ try:
     from iowhy.fleet.sql_parts import RECORDINGS
     from iowhy.reports.spark import MADE, apart_from_tables, order_windows
 except ModuleNotFoundError as missing:
-    raise Problem(
-        f"fleet reports need {missing.name}: `pip install 'iowhy[fleet]'` and run again"
-    ) from None
+    raise Problem("fleet-reports-need-run", name=missing.name) from None
 
 
 class FleetSelection:
@@ -59,7 +57,7 @@ def statement_of(
     try:
         tree = sqlglot.parse_one(compose(sql, facts, selection), read="duckdb")
     except sqlglot.ParseError as error:
-        raise Problem(f"{where}: cannot be read: {first_line(error)}") from None
+        raise Problem("cannot-read-where", where=where, error=first_line(error)) from None
     apart_from_tables(tree)
     for cte in tree.ctes:
         if cte.alias == f"{MADE}recording":

@@ -124,11 +124,15 @@ def _columns(table: Table, have: Mapping[str, str], file: str) -> str:
         if column.name in have:
             if have[column.name] != column.sql_type:
                 raise Problem(
-                    f"{file}: column {column.name} is {have[column.name]}, the schema says {column.sql_type}"
+                    "column-schema-says",
+                    path=file,
+                    name=column.name,
+                    have=have[column.name],
+                    sql_type=column.sql_type,
                 )
             columns.append(f'"{column.name}"')
         elif column.null is None:
-            raise Problem(f"{file}: column {column.name} is missing")
+            raise Problem("column-missing", path=file, name=column.name)
         else:
             columns.append(f'NULL::{column.sql_type} AS "{column.name}"')
     return ", ".join(columns)

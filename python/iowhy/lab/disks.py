@@ -75,8 +75,7 @@ class Disk(Struct, frozen=True):
             yield
         except OSError as error:
             raise Problem(
-                f"the emulated disk {self.path} is gone ({error.strerror}): iowhy-disk was killed, or the memory "
-                "is short; what was on it is lost, and everything else was put back: run it again"
+                "emulated-disk-gone-iowhy-disk", path=self.path, error=error.strerror
             ) from None
 
 
@@ -89,7 +88,7 @@ def make(
     Raises Problem when the kind is unknown or the machine refuses.
     """
     if kind not in KINDS:
-        raise Problem(f"--device {kind}: choose one of {', '.join(KINDS)}")
+        raise Problem("device-choose-one", kind=kind, kinds=", ".join(KINDS))
     folder.mkdir(mode=0o700, exist_ok=True)
     if kind == "zram":
         return _zram(size_bytes, undo)
@@ -140,7 +139,7 @@ def _emulated(
     if not ready or not serving.stdout.readline():
         serving.kill()
         _, said = serving.communicate()
-        raise Problem(f"the emulated disk does not start: {said.decode(errors='replace').strip()}")
+        raise Problem("emulated-disk-does-not", said=said.decode(errors="replace").strip())
     disk = Disk(kind, _loop(folder / "disk", undo), size_bytes, folder)
     # As a disk of its kind would appear. A loop device keeps its knobs for its next user: they are put back.
     for knob, value in (
@@ -161,13 +160,13 @@ def set_knob(path: Path, value: str, undo: Undo) -> None:
         undo.write_file(path, old=chosen[1] if chosen else old)
         path.write_text(value)
     except OSError as error:
-        raise Problem(f"{path}: {value!r}: {error.strerror}") from None
+        raise Problem("path-value-error", path=path, value=value, error=error.strerror) from None
 
 
 def _zram(size_bytes: int, undo: Undo) -> Disk:
     control = Path("/sys/class/zram-control")
     if not (control / "hot_add").exists():
-        raise Problem("--device zram: this kernel has no zram (modprobe zram); use --device memory")
+        raise Problem("device-zram-kernel-no")
     _check_memory(size_bytes)
     number = (control / "hot_add").read_text().strip()
     undo.write_file(control / "hot_remove", old=number)
@@ -182,6 +181,7 @@ def _check_memory(size_bytes: int) -> None:
             # Half for the rest of the machine: a lab must not be the memory pressure that it shows.
             if available < 2 * size_bytes:
                 raise Problem(
-                    f"the lab needs {2 * size_bytes // MIB} MiB of available memory for this device "
-                    f"and there are {available // MIB} MiB; choose --device file or a smaller --scale"
+                    "lab-needs-mib-available",
+                    value=2 * size_bytes // MIB,
+                    available=available // MIB,
                 )

@@ -74,7 +74,7 @@ def need(*tools: str) -> None:
     lacking, packages = _lacking(tools)
     if lacking:
         raise Problem(
-            f"the lab needs {', '.join(lacking)} here; install {' '.join(packages)} (Debian's names)"
+            "lab-needs-here-install", lacking=", ".join(lacking), packages=" ".join(packages)
         )
 
 
@@ -84,5 +84,7 @@ def run(argv: Sequence[str]) -> str:
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         said = (done.stderr or done.stdout).strip().splitlines()
-        raise Problem(f"{' '.join(argv)}: {said[-1] if said else f'status {done.returncode}'}")
+        raise Problem(
+            "argv-said", argv=" ".join(argv), said=said[-1] if said else f"status {done.returncode}"
+        )
     return done.stdout

@@ -127,9 +127,7 @@ def stage(choice: Choice, parent: Path | None = None) -> Iterator[Stage]:
     check_rights()
     parent = parent or DEFAULT_PARENT
     if not parent.is_dir():
-        raise Problem(
-            f"--dir {parent}: no such directory; the lab makes its scratch directory in it"
-        )
+        raise Problem("dir-no-such-directory", parent=parent)
     left = recover()
     if left:
         say(f"put back what a run that was killed had left: {len(left)} actions")
@@ -144,11 +142,9 @@ def stage(choice: Choice, parent: Path | None = None) -> Iterator[Stage]:
 def check_rights() -> None:
     """Raises Problem when this machine or user cannot run the lab, and says what it takes."""
     if os.geteuid() != 0:
-        raise Problem(
-            f"the lab needs root: it makes loop devices, filesystems and control groups (`{as_root()} lab …`)"
-        )
+        raise Problem("lab-needs-root-makes", as_root=as_root())
     if not Path("/dev/loop-control").exists():
-        raise Problem("the lab needs loop devices: /dev/loop-control is not there (modprobe loop)")
+        raise Problem("lab-needs-loop-devices")
     shell.need("losetup", "mount")
 
 
@@ -157,6 +153,5 @@ def _check_space(folder: Path, need_bytes: int) -> None:
     free = found.f_bavail * found.f_frsize
     if free < need_bytes + 64 * MIB:
         raise Problem(
-            f"{folder}: the lab needs {need_bytes // MIB + 64} MiB here and {free // MIB} MiB are free; "
-            "choose another --dir, a smaller --scale, or --device memory"
+            "lab-needs-mib-here", path=folder, need_bytes=need_bytes // MIB + 64, free=free // MIB
         )

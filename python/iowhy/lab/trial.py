@@ -100,7 +100,7 @@ def run(
     Raises Problem when the stage cannot be set, the command fails or cannot be recorded.
     """
     if keep is not None and keep.exists():
-        raise Problem(f"{keep}: exists already; choose another name or remove it")
+        raise Problem("exists-already-choose-another", path=keep)
     for _ in range(TRIES - 1):
         found = _once(scenario, variant, choice, parent, keep, look, last=False)
         if found is not None:
@@ -142,7 +142,7 @@ def _once(
             # Ctrl-C, which the recorder passed on: nobody waits for a verdict on half a trial.
             raise SystemExit(status)
         if status != 0:
-            raise Problem(f"{scenario.name} {variant.name}: {' '.join(plan.argv)}: status {status}")
+            raise Problem("trial-failed", argv=" ".join(plan.argv), status=status)
         statistics = tuple(_difference(a, b) for a, b in zip(before, after, strict=True))
         reread = (
             0 if plan.cold is not False else sum(one.get("read_bytes", 0) for one in statistics)
@@ -205,9 +205,7 @@ def _record(plan: Plan, out: Path, mark: str) -> tuple[int, str, float]:
                 # A signal to us ends us (the undo session raises 128 + signal); the recorder's failure does not.
                 if isinstance(end.code, int) and end.code > 128:
                     raise
-                raise Problem(
-                    f"the recorder made no recording (status {end.code}); it has said why above"
-                ) from None
+                raise Problem("recorder-made-no-recording", code=end.code) from None
         seconds = time.monotonic() - began
         caught.seek(0)
         return status, caught.read().decode(errors="replace"), seconds

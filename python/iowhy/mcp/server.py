@@ -29,9 +29,7 @@ def serve(within_s: float, *, keep_secrets: bool) -> None:
         from mcp.server.mcpserver.exceptions import ToolError
         from mcp.types import ToolAnnotations
     except ImportError:
-        raise Problem(
-            "the MCP SDK is not installed, or older than 2: pip install 'iowhy[mcp]'"
-        ) from None
+        raise Problem("mcp-sdk-not-installed") from None
 
     # What an agent asks wrongly it is told itself; its terminal need not be.
     server = MCPServer("iowhy", instructions=_INSTRUCTIONS, version=VERSION, log_level="WARNING")

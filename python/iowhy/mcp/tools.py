@@ -107,5 +107,5 @@ def _notes(found: Rows) -> dict[str, list[str]]:
 
 def _rows(limit: int) -> int:
     if limit < 1:
-        raise Problem(f"limit {limit}: give 1 to {MOST_ROWS}")
+        raise Problem("limit-give-1", limit=limit, most_rows=MOST_ROWS)
     return min(limit, MOST_ROWS)

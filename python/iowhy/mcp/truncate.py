@@ -78,7 +78,5 @@ def whole(answer: Any) -> Any:
     found = cut(answer)
     size = len(json_text(found).encode())
     if size > MOST_BYTES:
-        raise Problem(
-            f"the answer has {size >> 10} KiB, more than {MOST_BYTES >> 10}: ask for a report of the recording instead"
-        )
+        raise Problem("answer-kib-more-than", size=size >> 10, most_bytes=MOST_BYTES >> 10)
     return found

@@ -13,6 +13,7 @@ from typing import Any
 
 from iowhy.errors import Problem
 from iowhy.messages import json_text, printable
+from iowhy.sentences import described, named
 
 COMMAND = (sys.executable, "-m", "iowhy.mcp.worker")
 
@@ -32,9 +33,7 @@ async def answered(tool: str, words: dict[str, Any], within_s: float) -> Any:
                 said = b"".join([part async for part in process.stdout])
                 status = await process.wait()
         except TimeoutError:
-            raise Problem(
-                f"{tool}: no answer within {within_s:g} s (--max-time of `iowhy mcp`); ask for less: since, until, pid, or a WHERE"
-            ) from None
+            raise Problem("no-answer-within-max-time", tool=tool, within_s=within_s) from None
         except anyio.BrokenResourceError:
             said, status = b"", await process.wait()
         finally:
@@ -44,10 +43,11 @@ async def answered(tool: str, words: dict[str, Any], within_s: float) -> Any:
                     await process.wait()
                 remove_left_behind()
     if not said:
-        raise Problem(f"{tool}: no answer: its process ended with status {status}")
+        raise Problem("no-answer-process-ended", tool=tool, status=status)
     answer = json.loads(said)
     if "problem" in answer:
-        raise Problem(answer["problem"])
+        said = answer["problem"]
+        raise Problem(named(said["id"], printable(said["sentence"]), **said["values"]))
     return answer["answer"]
 
 
@@ -60,7 +60,7 @@ def main() -> None:
     try:
         found = {"answer": getattr(tools, tool)(**words)}
     except Problem as problem:
-        found = {"problem": printable(str(problem))}
+        found = {"problem": described(problem.sentence)}
     sys.stdout.write(json_text(found))
 
 

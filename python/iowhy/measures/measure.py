@@ -48,16 +48,16 @@ def parse(name: str, text: str) -> Measure:
     headed = parse_headed(text, f"{name}.sql", (*_NEEDED, "state"), _NEEDED)
     fields = headed.fields
     if fields["unit"] not in UNITS:
-        raise Problem(f"{name}.sql: unit: {fields['unit']} is not one of {', '.join(UNITS)}")
+        raise Problem("sql-unit-not-one", name=name, fields=fields["unit"], units=", ".join(UNITS))
     known = budget_classes()
     keys = [key.strip() for key in fields["classes"].split(",")]
     for key in keys:
         if key not in known:
-            raise Problem(f"{name}.sql: classes: {key} is not one of {', '.join(known)}")
+            raise Problem("sql-classes-not-one", name=name, key=key, known=", ".join(known))
     whole, *rest = _PARTS.split(headed.sql)
     parts = dict(zip(rest[::2], map(str.strip, rest[1::2]), strict=True))
     if not whole.strip():
-        raise Problem(f"{name}.sql: there is no SQL after the header")
+        raise Problem("sql-there-no-sql", name=name)
     return Measure(
         name,
         fields["title"],
@@ -88,7 +88,7 @@ def find(name: str) -> Measure:
             other for other in measures() if name in other
         ]
         meant = f"; did you mean {' or '.join(near[:2])}?" if near else ";"
-        raise Problem(f"{name}: no such measure{meant} `iowhy run --expect list` shows all")
+        raise Problem("no-such-measure-shows", name=name, meant=meant)
     return found
 
 

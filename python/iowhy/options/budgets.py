@@ -47,4 +47,4 @@ class Budgets:
         if self.junit is not None:
             check_free(self.junit, force=False)
         if self.name is not None and not self.name.strip():
-            raise Problem("--name: it is empty; give the run a name")
+            raise Problem("name-empty-give-run")

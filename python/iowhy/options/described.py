@@ -145,7 +145,7 @@ def _value(parameter: Parameter, given: Any) -> Any:
         return None
     value = _one(parameter, given)
     if described.least is not None and value < described.least:
-        raise Problem(f"{parameter.called} {given}: give {described.least:g} or more")
+        raise Problem("give-more", called=parameter.called, given=given, least=described.least)
     return value
 
 
@@ -153,7 +153,9 @@ def _one(parameter: Parameter, given: Any) -> Any:
     described = parameter.described
     if described.choices and given not in described.choices:
         *most, last = described.choices
-        raise Problem(f"{parameter.called} {given}: choose {', '.join(most)} or {last}")
+        raise Problem(
+            "not-a-choice", called=parameter.called, given=given, most=", ".join(most), last=last
+        )
     if not isinstance(given, str):
         return given
     if described.read is not None:
@@ -168,4 +170,4 @@ def _whole(option: str, text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise Problem(f"{option} {text}: give a whole number") from None
+        raise Problem("not-a-number", option=option, text=text) from None

@@ -33,15 +33,17 @@ def from_keywords(
         if name not in known:
             near = get_close_matches(name, known, 1)
             meant = f"; did you mean {near[0]}?" if near else f"; it has {', '.join(sorted(known))}"
-            raise Problem(f"{function}: there is no {name}{meant}")
+            raise Problem("there-no", function=function, name=name, meant=meant)
         if name in terminal and value:
-            raise Problem(f"{function}: {name} is the command line's alone; here {terminal[name]}")
+            raise Problem(
+                "command-line-alone-here", function=function, name=name, terminal=terminal[name]
+            )
         if value is not None:
             values[known[name].name] = _value(f"{function}: {name}", known[name], value)
     try:
         return build(options, values)
     except Problem as problem:
-        raise Problem(f"{function}: {problem}") from None
+        raise Problem("function-problem", function=function, problem=problem) from None
 
 
 def keyword(parameter: Parameter) -> str:
@@ -53,14 +55,14 @@ def text_of(name: str, value: Any, kind: str = "a text or a path") -> str:
     """A text or a path that was given as an argument. Raises Problem that names it for anything else."""
     text = value.__fspath__() if isinstance(value, PathLike) else value
     if not isinstance(text, str) or "\0" in text:
-        raise Problem(f"{name}={value!r}: give {kind}")
+        raise Problem("not-of-kind", name=name, value=value, kind=kind)
     return text
 
 
 def texts_of(name: str, value: Any, kind: str) -> tuple[str, ...]:
     """Each of several. Raises Problem that names the argument for what is not a list of texts, paths and numbers."""
     if not isinstance(value, (list, tuple)):
-        raise Problem(f"{name}={value!r}: give {kind}")
+        raise Problem("not-of-kind", name=name, value=value, kind=kind)
     return tuple(str(one) if _is_number(one) else text_of(name, one) for one in value)
 
 
@@ -79,7 +81,7 @@ def _value(name: str, parameter: Parameter, value: Any) -> Any:
 def _one(name: str, parameter: Parameter, value: Any) -> Any:
     if not parameter.takes_value:
         if not isinstance(value, bool):
-            raise Problem(f"{name}={value!r}: give True or False")
+            raise Problem("not-a-flag", name=name, value=value)
         return value
     if parameter.described.read is None and int in parameter.value_kinds:
         if isinstance(value, int) and not isinstance(value, bool):

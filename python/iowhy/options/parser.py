@@ -35,13 +35,13 @@ class Parser(argparse.ArgumentParser):
         """Raises Problem, in words of ours."""
         wrong = message.removeprefix("unrecognized arguments: ")
         if wrong == message:
-            raise Problem(message.removeprefix("argument "))
+            raise Problem("wrong-argument", what=message.removeprefix("argument "))
         wrong = wrong.split()[0]
         flags = [flag for action in self._actions for flag in action.option_strings]
         near = get_close_matches(wrong.partition("=")[0], flags, 1)
-        raise Problem(
-            f"unexpected argument: {wrong}" + (f"; did you mean {near[0]}?" if near else "")
-        )
+        if near:
+            raise Problem("unexpected-argument-near", wrong=wrong, near=near[0])
+        raise Problem("unexpected-argument", wrong=wrong)
 
 
 def parser_of(path: str, options: type, about: str = "", epilog: str = "") -> Parser:
@@ -140,9 +140,9 @@ def _placed(known: Sequence[Parameter], words: Sequence[str]) -> dict[str, Any]:
         elif rest:
             given[one.name] = rest.pop(0)
         elif one.required:
-            raise Problem(f"missing {one.called}: {one.described.help}")
+            raise Problem("missing", called=one.called, help=one.described.help)
     if rest:
-        raise Problem(f"unexpected argument: {rest[0]}")
+        raise Problem("unexpected-argument", wrong=rest[0])
     return given
 
 

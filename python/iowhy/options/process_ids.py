@@ -13,9 +13,7 @@ def process_ids(option: str, text: str) -> tuple[int, ...]:
     found = []
     for word in text.replace(",", " ").split() or [text]:
         if not (word.isascii() and word.isdecimal()) or not 0 < int(word) <= MOST:
-            raise Problem(
-                f"{option} {word}: not a process id; give numbers such as 4711, or 4711,4712"
-            )
+            raise Problem("not-process-id-give", option=option, word=word)
         found.append(int(word))
     return tuple(dict.fromkeys(found))
 

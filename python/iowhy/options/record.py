@@ -131,41 +131,31 @@ def check(options: Options) -> None:
     }
     targets = [name for name, asked in given.items() if asked]
     if not targets:
-        raise Problem(
-            "nothing to watch: give a command (iowhy run -- CMD), -p PID, --container NAME, or -a"
-        )
+        raise Problem("nothing-to-watch")
     if len(targets) > 1:
-        raise Problem(f"{' and '.join(targets)} are two targets: leave one of them out")
+        raise Problem("two-targets", targets=" and ".join(targets))
     if options.quiet and options.as_json:
-        raise Problem("-q prints nothing, and --json prints the verdict: leave one of them out")
+        raise Problem("quiet-and-json")
     if options.stacks and options.no_stacks:
-        raise Problem("--stacks takes user stacks, --no-stacks does not: leave one of them out")
+        raise Problem("stacks-takes-user-stacks")
     if options.alone and not options.pids:
-        raise Problem("--no-children works only with -p")
+        raise Problem("no-children-of-what")
     if options.on is not None:
         _check_elsewhere(options)
     if options.live:
         _check_live(options)
     if options.argv and options.duration_ns is not None:
-        raise Problem(
-            "--duration works only with -p, --container and the like, or -a; a command is watched until it ends"
-        )
+        raise Problem("duration-of-command")
 
 
 def _check_live(options: Options) -> None:
     if not options.argv or options.on is not None:
-        raise Problem(
-            "--live works only with a command on this machine; for others there is `iowhy top`"
-        )
+        raise Problem("live-works-only-command")
     if options.as_json or options.quiet:
-        raise Problem(
-            "--live shows what -q and --json keep from the terminal: leave one of them out"
-        )
+        raise Problem("live-shows-what-q")
 
 
 def _check_elsewhere(options: Options) -> None:
     checked_name(options.on or "")
     if options.as_json and options.argv:
-        raise Problem(
-            "--on with --json: CMD's output would mix with it; use -q, then iowhy why --json"
-        )
+        raise Problem("json-cmd-output-would")

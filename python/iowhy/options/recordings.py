@@ -24,9 +24,7 @@ def check_new(path: Path) -> None:
     """Raises Problem where no new recording can be made at `path`: recordings are never overwritten."""
     must_answer(path.absolute().parent, made_in=True)
     if path.exists() or path.is_symlink():
-        raise Problem(f"{path}: exists already; choose another name with -o, or remove it")
+        raise Problem("recording-exists", path=path)
     # A folder that is not there is a slip of the hand more often than a wish.
     if not path.absolute().parent.is_dir():
-        raise Problem(
-            f"-o {path}: there is no folder {path.parent}; make it first, or choose another"
-        )
+        raise Problem("no-folder", path=path, parent=path.parent)

@@ -6,5 +6,5 @@ from iowhy.errors import Problem
 def checked_name(name: str) -> str:
     """HOST or USER@HOST. Raises Problem for what ssh would take for an option, or what is not a name."""
     if not name or name.startswith("-") or not name.isprintable():
-        raise Problem("--on: give a machine as ssh knows it, HOST or USER@HOST")
+        raise Problem("not-a-machine")
     return name

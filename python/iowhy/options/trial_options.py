@@ -11,10 +11,7 @@ CACHE_STATES = ("as-is", "cold", "warm", "cold-machine")
 
 
 def _not_prepare(option: str, text: str) -> str:
-    raise Problem(
-        f"{option} {text!r}: everywhere in iowhy -p is a process id, and this command runs its own; the short "
-        "form of --prepare is -P"
-    )
+    raise Problem("everywhere-iowhy-p-process", option=option, text=text)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -75,7 +75,7 @@ class Entry(Struct, frozen=True):
         """The file that holds its rows of a table, and those of others. Raises Problem if that is not a plain file."""
         file = (self.lies or self.pack) / self.folder / f"{table}.parquet"
         if file.is_symlink() or file.parent.is_symlink() or not file.is_file():
-            raise Problem(f"{file}: is missing from the pack, or is not a plain file")
+            raise Problem("missing-from-pack-not", path=file)
         return file
 
 
@@ -130,7 +130,7 @@ def _read(packs: Sequence[Path], columns: str) -> Iterator[tuple[Path, ...]]:
                 yield from _read([pack], columns)
             return
         raise Problem(
-            f"{packs[0] / INDEX}: cannot be read ({str(error).splitlines()[0][:200]}); make the pack again"
+            "cannot-read-make-pack", path=packs[0] / INDEX, error=str(error).splitlines()[0][:200]
         ) from None
     for row in rows:
         yield of[row[0]], *row[1:]
@@ -139,12 +139,12 @@ def _read(packs: Sequence[Path], columns: str) -> Iterator[tuple[Path, ...]]:
 def _entry(pack: Path, values: Mapping[str, object]) -> Entry:
     number, rows = values[NUMBER], values["rows"]
     if not isinstance(number, int) or not 0 <= number < MOST_PACKED:
-        raise Problem(f"{pack / INDEX}: {NUMBER} is {number!r:.60}; make the pack again")
+        raise Problem("make-pack-again", pack=pack / INDEX, number=NUMBER, recording=number)
     manifest = _checked(pack, "manifest", values["manifest"])
     experiments = values["experiments"] or []
     counted = json.loads(rows) if isinstance(rows, str) else None
     if not isinstance(counted, dict) or len(manifest) > MANIFEST_MAX_BYTES:
-        raise Problem(f"{pack / INDEX}: recording {number} is not as it was packed; make it again")
+        raise Problem("recording-not-was-packed", pack=pack / INDEX, number=number)
     assert isinstance(experiments, list)
     return Entry(
         pack,
@@ -165,7 +165,7 @@ def _entry(pack: Path, values: Mapping[str, object]) -> Entry:
 
 def _checked(pack: Path, what: str, value: object, form: re.Pattern[str] | None = None) -> str:
     if not isinstance(value, str) or (form is not None and form.fullmatch(value) is None):
-        raise Problem(f"{pack / INDEX}: {what} is {value!r:.60}; make the pack again")
+        raise Problem("pack-value", pack=pack / INDEX, what=what, value=value)
     return value
 
 
@@ -178,7 +178,7 @@ def found_entry(path: Path) -> Entry:
     """The recording at a path in a pack. Raises Problem."""
     found = entries([path.parent])
     if path not in found:
-        raise Problem(f"{path}: the pack has no such recording; `iowhy fleet check {path.parent}`")
+        raise Problem("pack-no-such-recording", path=path, parent=path.parent)
     return found[path]
 
 
@@ -192,7 +192,7 @@ def taken_out(one: Entry) -> Path:
 
     above = private_folder()
     if above is None:
-        raise Problem(f"{one.path}: no directory to unpack it in; set TMPDIR to one")
+        raise Problem("no-directory-unpack-set", path=one.path)
     folder = Path(tempfile.mkdtemp(prefix="packed-", dir=above))
     try:
         (folder / "manifest.json").write_text(one.manifest)
@@ -209,10 +209,13 @@ def taken_out(one: Entry) -> Path:
         shutil.rmtree(folder, ignore_errors=True)
         if isinstance(error, OSError):
             raise Problem(
-                f"{one.path}: cannot be unpacked in {above}: {error.strerror or error}; TMPDIR chooses"
+                "cannot-unpacked-tmpdir-chooses",
+                path=one.path,
+                above=above,
+                error=error.strerror or error,
             ) from None
         if isinstance(error, Exception) and is_query_error(error):
-            raise Problem(f"{one.path}: {str(error).splitlines()[0]}") from None
+            raise Problem("path-error", path=one.path, error=str(error).splitlines()[0]) from None
         raise
     return folder
 

@@ -19,12 +19,12 @@ def alone_in(folder: Path, name: str, taken: str, number: bool = False) -> Itera
         folder.mkdir(parents=True, exist_ok=True)
         file = (folder / name).open("a+", encoding="utf-8")
     except OSError as error:
-        raise Problem(f"{folder}: cannot be written: {error.strerror or error}") from None
+        raise Problem("cannot-written", path=folder, error=error.strerror or error) from None
     with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise Problem(f"{folder}: {taken}") from None
+            raise Problem("path-taken", path=folder, taken=taken) from None
         if number:
             file.truncate(0)
             file.write(str(os.getpid()))

@@ -197,9 +197,7 @@ def read_manifest(path: Path) -> Manifest:
     try:
         data = read_plain(path, MANIFEST_MAX_BYTES)
     except FileNotFoundError:
-        raise Problem(
-            f"{path.parent}: not a recording: it has no {path.name}; give the folder NAME.iowhy that `iowhy run` made"
-        ) from None
+        raise Problem("no-manifest", path=path.parent, name=path.name) from None
     return parsed_manifest(data, path)
 
 
@@ -208,12 +206,9 @@ def parsed_manifest(data: bytes | str, path: Path) -> Manifest:
     try:
         version = msgspec.json.decode(data, type=_Version).schema
         if version != schema.VERSION:
-            raise Problem(
-                f"{path}: made by another version of iowhy (schema {version!r}, this one reads {schema.VERSION}); "
-                "`pip install -U iowhy`, or open it with the version that made it"
-            )
+            raise Problem("other-schema", path=path, version=version, read=schema.VERSION)
         return msgspec.json.decode(data, type=Manifest)
     except msgspec.ValidationError as error:  # names the key: `$.command.argv[2]`
-        raise Problem(f"{path}: {error}") from None
+        raise Problem("path-error", path=path, error=error) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise Problem(f"{path}: not JSON ({error})") from None
+        raise Problem("not-json", path=path, error=error) from None

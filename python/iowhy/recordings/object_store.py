@@ -55,7 +55,7 @@ def path_of(url: str) -> Path:
     """The path of `s3://BUCKET/KEY`. Raises Problem for what names no bucket."""
     path = Path(url)
     if len(path.parts) < 2 or any(part == ".." for part in path.parts):
-        raise Problem(f"{url}: give s3://BUCKET/PREFIX")
+        raise Problem("give-s3-bucket-prefix", url=url)
     return path
 
 
@@ -74,9 +74,7 @@ def below(folder: Path, most: int = MOST_LISTED) -> Iterator[Stored]:
         for some in obstore.list(store, f"{prefix}/" if prefix else None):
             listed += len(some)
             if listed > most:
-                raise Problem(
-                    f"{written(folder)}: the store lists more than {most:,} objects; give a folder with fewer"
-                )
+                raise Problem("store-lists-more-than", path=written(folder), most=most)
             for one in some:
                 path = Path(SCHEME, folder.parts[1], one["path"])
                 yield Stored(path, one["size"], int(one["last_modified"].timestamp()) * 10**9)
@@ -93,7 +91,7 @@ def copied(path: Path, outline: bool = False) -> Path:
 
     above = private_folder()
     if above is None:
-        raise Problem(f"{written(path)}: no directory to copy it to; set TMPDIR to one")
+        raise Problem("no-directory-copy-set", path=written(path))
     folder = Path(tempfile.mkdtemp(prefix="stored-", dir=above))
     try:
         found = [one for one in below(path, MOST_FILES) if _is_plain(one.path.relative_to(path))]
@@ -107,8 +105,8 @@ def copied(path: Path, outline: bool = False) -> Path:
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
         if isinstance(error, FileNotFoundError):
-            raise Problem(f"{written(path)}: nothing is stored there") from None
-        raise Problem(f"{written(path)}: cannot be copied: {error.strerror or error}") from None
+            raise Problem("nothing-stored-there", path=written(path)) from None
+        raise Problem("cannot-copied", path=written(path), error=error.strerror or error) from None
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -140,7 +138,9 @@ def put(path: Path, what: Path | bytes) -> None:
     except FileNotFoundError as error:
         if isinstance(what, Path) and not what.exists():
             raise
-        raise Problem(f"{written(path)}: {_first_line(error)}") from None
+        raise Problem(
+            "path-first_line", path=written(path), first_line=_first_line(error)
+        ) from None
 
 
 def stored_bytes(path: Path) -> bytes | None:
@@ -214,7 +214,7 @@ def _answers(path: Path) -> Iterator[None]:
         why = _first_line(error)
         if _METADATA in why:
             why = "no keys are given, and this machine has no role that brings some: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and AWS_ENDPOINT_URL where the store is not Amazon's"
-        raise Problem(f"{written(path)}: {why}") from None
+        raise Problem("path-why", path=written(path), why=why) from None
 
 
 def _first_line(error: Exception) -> str:
@@ -233,9 +233,7 @@ def _store_by(settings: tuple[tuple[str, str], ...], bucket: str, within: str | 
     try:
         from obstore.store import S3Store
     except ModuleNotFoundError:
-        raise Problem(
-            "object stores are read by obstore: `pip install 'iowhy[s3]'` and run again"
-        ) from None
+        raise Problem("object-stores-read-obstore") from None
     local = dict(settings).get("AWS_ENDPOINT_URL", "").startswith("http://")
     options: ClientConfig = {"allow_http": True} if local else {}
     if within is not None:

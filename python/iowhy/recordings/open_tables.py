@@ -108,7 +108,9 @@ class OpenTables:
         """All files as their footers have them. Raises Problem for what would be too much to read."""
         files = [file for own in self._files.values() for file in own]
         if len(files) > MOST_FILES:
-            raise Problem(f"{self.path}: {len(files):,} files, more than {MOST_FILES:,}")
+            raise Problem(
+                "files-more-than", path=self.path, files=len(files), most_files=MOST_FILES
+            )
         if not files:
             return []
         footers_must_be_bounded(files)
@@ -130,7 +132,12 @@ class OpenTables:
                 if not Path(file).exists():
                     return removed_while_read(file)
                 if is_query_error(error):
-                    return Problem(f"{file}: {str(error).splitlines()[0]}; {self._way_out()}")
+                    return Problem(
+                        "path-error-way_out",
+                        path=file,
+                        error=str(error).splitlines()[0],
+                        way_out=self._way_out(),
+                    )
                 raise
         return None
 
@@ -154,12 +161,15 @@ class OpenTables:
         for column in table.columns:
             if column.name not in found:
                 if column.null is None:
-                    raise Problem(f"{files[0]}: column {column.name} is missing")
+                    raise Problem("column-missing", path=files[0], name=column.name)
                 columns.append(f'NULL::{column.sql_type} AS "{column.name}"')
             elif found[column.name] != column.sql_type:
                 raise Problem(
-                    f"{files[0]}: column {column.name} is {found[column.name]}, "
-                    f"the schema says {column.sql_type}"
+                    "column-schema-says",
+                    path=files[0],
+                    name=column.name,
+                    have=found[column.name],
+                    sql_type=column.sql_type,
                 )
             else:
                 columns.append(f'"{column.name}"')
@@ -193,7 +203,10 @@ class OpenTables:
             if not is_query_error(error):
                 raise
             raise Problem(
-                f"{self.path / name}: {str(error).splitlines()[0]}; {self._way_out()}"
+                "path-error-way_out",
+                path=self.path / name,
+                error=str(error).splitlines()[0],
+                way_out=self._way_out(),
             ) from None
         return {row[0]: row[1] for row in described}
 

@@ -57,7 +57,7 @@ def unpacked(path: Path) -> Path:
 
     above = private_folder()
     if above is None:
-        raise Problem(f"{path}: no directory to unpack it in; set TMPDIR to one")
+        raise Problem("no-directory-unpack-set", path=path)
     folder = Path(tempfile.mkdtemp(prefix="packed-", dir=above))
     try:
         with path.open("rb") as file:
@@ -67,9 +67,7 @@ def unpacked(path: Path) -> Path:
                 names.add(_unpack_entry(path, file, folder, header))
                 folders.add(header[2].rpartition("/")[0])
                 if len(folders) > MOST_TABLES:
-                    raise Problem(
-                        f"{path}: more than {MOST_TABLES:,} folders; iowhy writes no such recording"
-                    )
+                    raise Problem("more-than-folders-iowhy", path=path, most_tables=MOST_TABLES)
             changed = os.fstat(file.fileno()).st_mtime_ns
         if (folder / "manifest.json").exists() and len(names) == 1:
             for one in folder.rglob("*"):
@@ -79,12 +77,12 @@ def unpacked(path: Path) -> Path:
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
         why = error.strerror or error
-        raise Problem(f"{path}: cannot be unpacked in {above}: {why}; TMPDIR chooses") from None
+        raise Problem("cannot-unpacked-tmpdir-chooses", path=path, above=above, error=why) from None
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     shutil.rmtree(folder, ignore_errors=True)
-    raise Problem(f"{path}: not one recording; `iowhy pack REC` makes a file of one")
+    raise Problem("not-one-recording-makes", path=path)
 
 
 def _headers(path: Path, file: IO[bytes]) -> Iterator[tuple[int, int, str]]:
@@ -94,18 +92,15 @@ def _headers(path: Path, file: IO[bytes]) -> Iterator[tuple[int, int, str]]:
         if head.startswith(_DIRECTORY):
             return
         if len(head) < _HEADER.size or not head.startswith(_ENTRY):
-            raise Problem(f"{path}: is cut off or damaged; have it sent again")
+            raise Problem("cut-off-damaged-have", path=path)
         _, _, flags, method, _, _, crc, stored, size, name_bytes, extra_bytes = _HEADER.unpack(head)
         raw = file.read(name_bytes)
         if len(raw) < name_bytes:
-            raise Problem(f"{path}: is cut off; have it sent again")
+            raise Problem("cut-off-have-sent", path=path)
         if flags & ~_UTF8_NAME or method or stored != size or extra_bytes or size > MOST_FILE_BYTES:
-            raise Problem(
-                f"{path}: compressed or written by another program; unpack it and give the "
-                "directory, or make the file with `iowhy pack REC`"
-            )
+            raise Problem("compressed-written-another-program", path=path)
         yield crc, size, raw.decode("utf-8", "replace")
-    raise Problem(f"{path}: more than {MOST_FILES:,} files; iowhy writes no such recording")
+    raise Problem("more-than-files-iowhy", path=path, most_files=MOST_FILES)
 
 
 def _unpack_entry(path: Path, file: IO[bytes], folder: Path, header: tuple[int, int, str]) -> str:
@@ -113,16 +108,16 @@ def _unpack_entry(path: Path, file: IO[bytes], folder: Path, header: tuple[int, 
     crc, size, name = header
     found = _NAME.fullmatch(name)
     if found is None:
-        raise Problem(f"{path}: holds {name[:200]}, which is not a file of a recording")
+        raise Problem("holds-not-file-recording", path=path, name=name[:200])
     target = folder / found[2]
     target.parent.mkdir(mode=0o700, exist_ok=True)
     try:
         handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        raise Problem(f"{path}: holds {name[:200]} twice") from None
+        raise Problem("holds-twice", path=path, name=name[:200]) from None
     with os.fdopen(handle, "wb") as out:
         if copy_bytes(file, out, size, path) != crc:
-            raise Problem(f"{path}: {name[:200]} is damaged; have it sent again")
+            raise Problem("damaged-have-sent-again", path=path, name=name[:200])
     return found[1]
 
 
@@ -132,7 +127,7 @@ def copy_bytes(source: IO[bytes], target: IO[bytes], size: int, named: Path) -> 
     while left:
         chunk = source.read(min(left, _CHUNK_BYTES))
         if not chunk:
-            raise Problem(f"{named}: is cut off: {left:,} bytes are missing; copy it again")
+            raise Problem("cut-off-bytes-missing", named=named, left=left)
         crc = zlib.crc32(chunk, crc)
         target.write(chunk)
         left -= len(chunk)

@@ -147,6 +147,7 @@ def must_have_room() -> None:
     most, _ = resource.getrlimit(resource.RLIMIT_AS)
     if most != resource.RLIM_INFINITY and most < LEAST_ADDRESS_BYTES:
         raise Problem(
-            f"`ulimit -v` allows {most >> 20:,} MiB of address space, and to read a recording takes "
-            f"{LEAST_ADDRESS_BYTES >> 20:,} MiB: `ulimit -v unlimited` in a new shell"
+            "allows-mib-address-space",
+            most=most >> 20,
+            least_address_bytes=LEAST_ADDRESS_BYTES >> 20,
         )

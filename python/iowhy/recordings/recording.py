@@ -129,13 +129,15 @@ class Recording(Struct, frozen=True):
             first = str(error).splitlines()[0]
             if is_out_of_memory(error):
                 raise Problem(
-                    f"{self.path}: more than {memory_bytes() >> 20:,} MiB of memory would be needed "
-                    f"({first}); {MEMORY_VARIABLE}=4GiB allows more"
+                    "more-than-mib-memory",
+                    path=self.path,
+                    memory_bytes=memory_bytes() >> 20,
+                    first=first,
+                    memory_variable=MEMORY_VARIABLE,
                 ) from None
             # Of all kinds: what a damaged page makes of a footer or of numbers has no class of its own.
             raise Problem(
-                f"{self.path}: {first}; "
-                f"`iowhy check {quoted(str(self.path))}` says what is wrong with it"
+                "says-what-wrong", path=self.path, first=first, typed=quoted(str(self.path))
             ) from None
 
     def _must_be_there(self, error: Exception) -> None:
@@ -166,21 +168,16 @@ def open_recording(path: str | Path) -> Recording:
             if meant.is_dir()
             else f"`iowhy run -o {quoted(str(path))} -- CMD` makes one"
         )
-        raise Problem(f"{path}: no such recording; {way_out}")
+        raise Problem("no-such-recording-so", path=path, way_out=way_out)
     if is_packed(path):
         folder = unpacked(path)
         return Recording(path, read_manifest(folder / MANIFEST), folder)
     if path.name.endswith(PACK_SUFFIX):
-        raise Problem(
-            f"{path}: holds several recordings; {path}/NAME is one: `iowhy fleet check {quoted(str(path))} --all` lists them"
-        )
+        raise Problem("holds-several-recordings-name", path=path, typed=quoted(str(path)))
     if not path.is_dir():
-        raise Problem(
-            f"{path}: a recording is a directory, or a file that `iowhy pack` made; "
-            f"to read another tool's text use `iowhy diagnose {quoted(str(path))}`"
-        )
+        raise Problem("not-a-recording", path=path, typed=quoted(str(path)))
     if not _is_text(str(path.resolve())):
-        raise Problem(f"{path}: DuckDB opens no path that is not UTF-8; move or rename it")
+        raise Problem("duckdb-opens-no-path", path=path)
     return Recording(path, read_manifest(path / MANIFEST))
 
 

@@ -36,9 +36,7 @@ def rewrite(recording: Recording, table: str, rows: Sequence[Mapping[str, object
         return
     folder = recording.path / table
     if not recording.manifest.complete:
-        raise Problem(
-            f"{recording.path}: is still being recorded, or was cut off; it stays as it is"
-        )
+        raise Problem("still-being-recorded-was", path=recording.path)
     written = in_schema(table, rows)
     assert written is not None, "a table without rows has no files"
     try:
@@ -51,7 +49,7 @@ def rewrite(recording: Recording, table: str, rows: Sequence[Mapping[str, object
                 _replace(inside, table, source)
                 _count(inside / "manifest.json", table, count)
     except OSError as error:
-        raise Problem(f"{folder}: cannot be written: {error.strerror or error}") from None
+        raise Problem("cannot-written", path=folder, error=error.strerror or error) from None
 
 
 def _replace(inside: Path, table: str, source: BinaryIO) -> None:
@@ -68,7 +66,7 @@ def _rewrite_packed(
     recording: Recording, unpacked: Path, table: str, rows: Sequence[Mapping[str, object]]
 ) -> None:
     if is_stored(recording.path) or not recording.path.is_file():
-        raise Problem(f"{recording.path}: is not a single file; `iowhy pack` makes one of it")
+        raise Problem("not-single-file-makes", path=recording.path)
     rewrite(replace(recording, path=unpacked, unpacked=None), table, rows)
     made = pack(recording, unpacked.with_name(f"{unpacked.name}.again"), force=True).file
     to = recording.path.resolve()
@@ -76,7 +74,7 @@ def _rewrite_packed(
         with made.open("rb") as source, inside_as_owner(to.parent) as inside:
             _put(source, inside / to.name)
     except OSError as error:
-        raise Problem(f"{to}: cannot be written: {error.strerror or error}") from None
+        raise Problem("cannot-written", path=to, error=error.strerror or error) from None
     finally:
         made.unlink()
 

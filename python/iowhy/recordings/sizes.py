@@ -73,11 +73,13 @@ def must_be_bounded(found: list[FileSize]) -> None:
         ("row groups", sum(one.row_groups for one in found), MOST_ROW_GROUPS),
     ):
         if size > most:
-            raise Problem(f"{found[0].file} and others: {size:,} {subject}, more than {most:,}")
+            raise Problem(
+                "others-more-than", file=found[0].file, size=size, subject=subject, most=most
+            )
     for one in found:
         problem = one.problem()
         if problem is not None:
-            raise Problem(f"{one.file}: {problem}; iowhy writes no such file, and reads none")
+            raise Problem("iowhy-writes-no-such", path=one.file, problem=problem)
 
 
 def footers_must_be_bounded(files: Iterable[str]) -> None:
@@ -89,8 +91,12 @@ def footers_must_be_bounded(files: Iterable[str]) -> None:
     longest = max(long, key=lambda file: long[file])
     others = "" if len(long) == 1 else " and others"
     raise Problem(
-        f"{longest}{others}: footers of {all_ >> 20:,} MiB, more than {MOST_FOOTER_BYTES >> 20:,} MiB and more than a "
-        f"{FOOTERS_OF}th of the files; iowhy writes no such files, and reads none"
+        "footers-mib-more-than",
+        longest=longest,
+        others=others,
+        all=all_ >> 20,
+        most_footer_bytes=MOST_FOOTER_BYTES >> 20,
+        footers_of=FOOTERS_OF,
     )
 
 

@@ -52,8 +52,9 @@ class StoredRows(Struct, frozen=True, dict=True):
             )
         except duckdb.IOException as error:
             raise Problem(
-                f"{tempfile.gettempdir()}: no room for the rows of the log ({str(error).splitlines()[0]}); "
-                "point TMPDIR at a larger disk"
+                "no-room-rows-log",
+                gettempdir=tempfile.gettempdir(),
+                error=str(error).splitlines()[0],
             ) from None
         return cls((file,), f"SELECT * FROM {parquet_of(file)}", columns)
 

@@ -31,9 +31,9 @@ def write_recording(path: Path, manifest: Manifest, rows: Mapping[str, Rows]) ->
     known = tables()
     for name in rows:
         if name not in known:
-            raise Problem(f"{name}: no such table in the schema")
+            raise Problem("no-such-table-schema", name=name)
     if path.exists():
-        raise Problem(f"{path}: exists already; choose another name with -o, or remove it")
+        raise Problem("recording-exists", path=path)
     filled = {name: in_schema(name, given) for name, given in rows.items()}
     counted = {
         name: Kept(kept=0 if table is None else len(table)) for name, table in filled.items()
@@ -55,7 +55,7 @@ def write_recording(path: Path, manifest: Manifest, rows: Mapping[str, Rows]) ->
     except OSError as error:
         if partial is not None:
             shutil.rmtree(partial, ignore_errors=True)
-        raise Problem(f"{path}: cannot be written: {error.strerror or error}") from None
+        raise Problem("cannot-written", path=path, error=error.strerror or error) from None
     return Recording(path, read_manifest(path / MANIFEST))
 
 
@@ -81,7 +81,7 @@ def in_schema(name: str, rows: Rows) -> StoredRows | None:
         return StoredRows.of(arrays, _types(table)) if len(rows) else None
     unknown = set(rows.columns) - {c.name for c in table.columns}
     if unknown:
-        raise Problem(f"{table.name}: the schema has no column {', '.join(sorted(unknown))}")
+        raise Problem("schema-no-column", name=table.name, unknown=", ".join(sorted(unknown)))
     if not len(rows):
         return None
     needed = [c for c in table.columns if c.null is None]
@@ -101,7 +101,7 @@ def _quoted(column: Column) -> str:
 
 
 def _missing(table: Table, column: Column) -> Problem:
-    return Problem(f"{table.name}.{column.name}: a value is missing and may not be")
+    return Problem("value-missing-may-not", name=table.name, column=column.name)
 
 
 def _types(table: Table) -> dict[str, str]:
@@ -112,7 +112,7 @@ def arrays_of(table: Table, rows: Sequence[Mapping[str, object]]) -> dict[str, A
     """A table's columns as arrays of numpy. Raises Problem for what the schema has not, or rules out."""
     unknown = {name for row in rows for name in row} - {c.name for c in table.columns}
     if unknown:
-        raise Problem(f"{table.name}: the schema has no column {', '.join(sorted(unknown))}")
+        raise Problem("schema-no-column", name=table.name, unknown=", ".join(sorted(unknown)))
     arrays = {}
     for column in table.columns:
         values = [row.get(column.name) for row in rows]
@@ -121,7 +121,9 @@ def arrays_of(table: Table, rows: Sequence[Mapping[str, object]]) -> dict[str, A
         try:
             arrays[column.name] = _KINDS[column.type](values)
         except (TypeError, ValueError, OverflowError) as error:
-            raise Problem(f"{table.name}.{column.name}: {error}") from None
+            raise Problem(
+                "column-error", name=table.name, column=column.name, error=error
+            ) from None
     return arrays
 
 

@@ -85,14 +85,14 @@ def parse(name: str, text: str) -> Relation:
     headed = parse_headed(text, f"{name}.sql", _KEYS, ("title",))
     fields, columns = headed.fields, headed.columns
     if not (columns or name in tables()):
-        raise Problem(f"{name}.sql: the header has no line `-- column …`")
+        raise Problem("sql-header-no-title", name=name)
     filtered_as, kept = fields.get("filtered as", ""), fields.get("kept", "view")
     if filtered_as not in ("", "nothing", *tables()):
-        raise Problem(f"{name}.sql: filtered as: {filtered_as} is not a table")
+        raise Problem("sql-filtered-not-table", name=name, filtered_as=filtered_as)
     if kept not in ("view", "table"):
-        raise Problem(f"{name}.sql: kept: give view or table")
+        raise Problem("sql-kept-give-view", name=name)
     if not headed.sql:
-        raise Problem(f"{name}.sql: there is no SQL after the header")
+        raise Problem("sql-there-no-sql", name=name)
     return Relation(
         name=name,
         title=fields["title"],
@@ -114,13 +114,11 @@ def _percentiles(name: str, keys: tuple[str, ...], columns: Sequence[Column]) ->
     """The keys. Raises Problem for columns that are no percentiles by them."""
     if keys:
         if keys != tuple(one.name for one in columns[: len(keys)]):
-            raise Problem(
-                f"{name}.sql: percentiles by: its first columns are not {', '.join(keys)}"
-            )
+            raise Problem("sql-percentiles-first-columns", name=name, keys=", ".join(keys))
         try:
             percentiles_sql(keys, [one.name for one in columns[len(keys) :]], "")
         except ValueError as error:
-            raise Problem(f"{name}.sql: {error}") from None
+            raise Problem("sql-file", name=name, error=error) from None
     return keys
 
 

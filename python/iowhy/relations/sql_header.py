@@ -63,22 +63,22 @@ def parse_headed(text: str, where: str, keys: Collection[str], needed: Sequence[
         if colon and key.startswith("column "):
             found = column(key.removeprefix("column ").strip(), value, here)
             if any(one.name == found.name for one in columns):
-                raise Problem(f"{here}: column {found.name} is described twice")
+                raise Problem("column-described-twice", here=here, name=found.name)
             columns.append(found)
         elif colon and key in keys:
             if key in fields:
-                raise Problem(f"{here}: `{key}` is given twice")
+                raise Problem("given-twice", here=here, key=key)
             if not value:
-                raise Problem(f"{here}: `{key}` is empty")
+                raise Problem("empty", here=here, key=key)
             fields[key] = value
         else:
             notes.append(body)
     for key in needed:
         if key not in fields:
-            raise Problem(f"{where}: the header has no line `-- {key}: …`")
+            raise Problem("header-no-line", where=where, key=key)
     for name in fields.get("about", "").split():
         if all(one.name != name for one in columns):
-            raise Problem(f"{where}: about: no column {name} is described")
+            raise Problem("about-no-column-described", where=where, name=name)
     sql = "\n".join(lines[start:]).strip().rstrip(";").rstrip()
     return Headed(fields, columns, " ".join(note for note in notes if note), sql)
 
@@ -88,7 +88,7 @@ def column(name: str, value: str, where: str) -> Column:
     meaning, comma, unit = value.rpartition(",")
     unit = unit.strip()
     if not name or not comma or not meaning.strip():
-        raise Problem(f"{where}: expected `-- column NAME: meaning, unit`")
+        raise Problem("expected", where=where)
     if unit not in UNITS:
-        raise Problem(f"{where}: unit {unit!r} is not one of {', '.join(UNITS)}")
+        raise Problem("unit-not-one", where=where, unit=unit, units=", ".join(UNITS))
     return Column(name, meaning.strip(), unit)

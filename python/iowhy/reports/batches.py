@@ -159,6 +159,6 @@ def _converted(row: Row, convert: Sequence[tuple[int, type]]) -> Row:
         if value is None:
             continue
         if kind is int and not _LEAST <= value <= _MOST:
-            raise Problem(f"a sum is beyond 64 bits ({value}): CAST it AS DOUBLE")
+            raise Problem("sum-beyond-64-bits", value=value)
         values[at] = kind(value)
     return tuple(values)

@@ -72,7 +72,7 @@ def parse(fields: Mapping[str, str], columns: Sequence[Column], where: str) -> D
             return None
         match = form.fullmatch(fields[field])
         if match is None:
-            raise Problem(f"{where}: {field}: {fields[field]}: write {written}")
+            raise Problem("write", where=where, field=field, fields=fields[field], written=written)
         _known(field, " ".join(part for part in match.groups() if part).split(), names, where)
         return match
 
@@ -93,4 +93,4 @@ def parse(fields: Mapping[str, str], columns: Sequence[Column], where: str) -> D
 def _known(field: str, asked: Iterable[str], names: set[str], where: str) -> None:
     for name in asked:
         if name not in names:
-            raise Problem(f"{where}: {field}: there is no column {name}")
+            raise Problem("there-no-column", where=where, field=field, name=name)

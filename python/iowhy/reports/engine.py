@@ -198,9 +198,7 @@ def spark_statements(
     try:
         from iowhy.reports.spark import to_spark
     except ModuleNotFoundError as missing:
-        raise Problem(
-            f"Spark needs {missing.name}: `pip install 'iowhy[spark]'` and run again"
-        ) from None
+        raise Problem("spark-needs-run-again", name=missing.name) from None
 
     report = name if isinstance(name, Report) else find(name)
     return to_spark(statement(rec, report, filters), report.where)
@@ -299,7 +297,7 @@ def _named(where: str) -> Iterator[None]:
             error, duckdb.BinderException | duckdb.CatalogException
         )
         hint = ' (`iowhy sql REC --list` lists tables, "DESCRIBE TABLE" columns)' if names else ""
-        raise Problem(f"{where}: {first_line(error)}{hint}") from None
+        raise Problem("sql-wrong", where=where, error=first_line(error), hint=hint) from None
 
 
 def _select(
@@ -336,7 +334,7 @@ def only_select(extract: Callable[[str], list[Any]], sql: str, where: str) -> st
         statements = extract(sql)
     # Not EXPLAIN either: EXPLAIN ANALYZE runs what it explains.
     if [one.type for one in statements] != [duckdb.StatementType.SELECT]:
-        raise Problem(f"{where}: give one SELECT (or DESCRIBE); nothing can be changed")
+        raise Problem("give-one-select-describe", where=where)
     return sql.strip().rstrip(";").rstrip()
 
 
@@ -345,7 +343,7 @@ def must_take(report: Report, filters: Filters) -> None:
     for name in filters.given():
         if name not in report.filters:
             able = ", ".join(f"--{word}" for word in report.filters) or "no filter"
-            raise Problem(f"--{name} does not apply to the report {report.name}; it takes {able}")
+            raise Problem("does-not-apply-report", name=name, report=report.name, able=able)
 
 
 def _statement(rec: Recording, report: Report, filters: Filters, facts: RecordedFacts) -> str:
@@ -372,7 +370,7 @@ def _must_choose(
             continue
         opened.need(tables_in(sql))
         if not opened.connection.execute(f"FROM ({sql}) AS c LIMIT 1").fetchall():
-            raise Problem(f"{option}: {none}; `iowhy {listing}` lists them")
+            raise Problem("lists-them", option=option, none=none, listing=listing)
 
 
 def _must_have_run(rec: Recording, filters: Filters, opened: OpenTables) -> None:
@@ -386,7 +384,4 @@ def _must_have_run(rec: Recording, filters: Filters, opened: OpenTables) -> None
     known = {row[0] for row in opened.connection.execute(seen).fetchall()}
     for pid in filters.pids:
         if pid not in known:
-            raise Problem(
-                f"--pid {pid}: no process or thread of the recording; "
-                f"`iowhy report threads {quoted(str(rec.path))}` lists them"
-            )
+            raise Problem("pid-no-process-thread", pid=pid, path=quoted(str(rec.path)))

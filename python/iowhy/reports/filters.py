@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from msgspec import Struct
 from msgspec.structs import replace
 
-from iowhy import quantities, units
+from iowhy import quantities
 from iowhy.errors import Problem
 from iowhy.recordings import Manifest
 from iowhy.recordings.schema import Table, tables
@@ -145,11 +145,11 @@ def must_be_good(filters: Filters) -> None:
     _must_be_time("--until", filters.until)
     for pid in filters.pids:
         if not 0 <= pid < 2**31:
-            raise Problem(f"--pid {pid}: not a process id")
+            raise Problem("pid-not-process-id", pid=pid)
     if filters.file == "":
-        raise Problem("--file: the pattern is empty; give a part of the path, or `*` and `?`")
+        raise Problem("file-pattern-empty-give")
     if filters.container is not None and not filters.container.strip():
-        raise Problem("--container: the name is empty; give a name or an id")
+        raise Problem("container-name-empty-give")
 
 
 def resolve(filters: Filters, manifest: Manifest, facts: RecordedFacts) -> Selection:
@@ -159,10 +159,10 @@ def resolve(filters: Filters, manifest: Manifest, facts: RecordedFacts) -> Selec
     until = _moment("--until", filters.until, manifest, facts)
     if since is not None and facts.elapsed_ns > 0 and since >= facts.end_ns:
         raise Problem(
-            f"--since {filters.since}: nothing is that late; the recording ends after {units.duration(facts.elapsed_ns)}"
+            "since-nothing-late-recording", since=filters.since, elapsed_ns=facts.elapsed_ns
         )
     if since is not None and until is not None and since >= until:
-        raise Problem(f"--since {filters.since}: not before --until {filters.until}")
+        raise Problem("since-not-before-until", since=filters.since, until=filters.until)
     like = None if filters.file is None else _like(filters.file)
     of_container = _of_container(filters.container)
     return Selection(since, until, filters.pids, like, of_container, _on_device(filters.device))
@@ -193,15 +193,12 @@ def _must_be_time(option: str, text: str | None) -> None:
     span_ns = quantities.duration_ns(text)
     if span_ns is not None:
         if span_ns > quantities.MOST:
-            raise Problem(f"{option} {text}: longer than any recording")
+            raise Problem("longer-than-any-recording", option=option, text=text)
         return
     try:
         _wall_ns(text, "2026-11-21")
     except (ValueError, OverflowError):
-        raise Problem(
-            f"{option} {text}: give seconds after the start (12, 1.5s, 250ms, 2m) or a time "
-            "(2026-11-21T17:20:04, 17:20:04)"
-        ) from None
+        raise Problem("not-a-moment", option=option, text=text) from None
 
 
 def _moment(option: str, text: str | None, manifest: Manifest, facts: RecordedFacts) -> int | None:
@@ -215,10 +212,7 @@ def _moment(option: str, text: str | None, manifest: Manifest, facts: RecordedFa
     clock = manifest.clock
     wall = _wall(text, manifest, facts)
     if wall is None or clock.wall_ns is None or clock.monotonic_ns is None:
-        raise Problem(
-            f"{option} {text}: this recording does not say the wall-clock time; "
-            "give seconds after the start, e.g. 12"
-        )
+        raise Problem("recording-does-not-say", option=option, text=text)
     return clock.monotonic_ns + wall - clock.wall_ns
 
 

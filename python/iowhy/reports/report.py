@@ -86,9 +86,11 @@ def parse(name: str, text: str, where: str) -> Report:
     filters = tuple(fields.get("filters", " ".join(FILTERS)).replace(",", " ").split())
     for word in filters:
         if word not in EVERY_FILTER and word != "none":
-            raise Problem(f"{where}: filters: {word} is not one of {', '.join(EVERY_FILTER)}, none")
+            raise Problem(
+                "filters-not-one-none", where=where, word=word, every_filter=", ".join(EVERY_FILTER)
+            )
     if not headed.sql:
-        raise Problem(f"{where}: there is no SQL after the header")
+        raise Problem("there-no-sql-after", where=where)
     return Report(
         name=name,
         title=fields["title"],
@@ -112,7 +114,7 @@ def _relation_and_column(text: str | None, where: str) -> tuple[str, str] | None
     relation, _, column = text.partition(".")
     found = relations().get(relation)
     if found is None or all(one.name != column for one in found.columns):
-        raise Problem(f"{where}: in order of: {text} is not a RELATION.COLUMN")
+        raise Problem("order-not-relation-column", where=where, text=text)
     return relation, column
 
 
@@ -132,12 +134,10 @@ def _own() -> dict[str, Report]:
     try:
         files = sorted(folder.glob("*.sql"))
     except OSError as error:
-        raise Problem(f"{folder}: {error.strerror or error}") from None
+        raise Problem("path-error", path=folder, error=error.strerror or error) from None
     for file in files:
         if not _NAME.match(file.stem):
-            raise Problem(
-                f"{file}: a report's name has only lower-case letters, digits, - and _; rename it"
-            )
+            raise Problem("report-name-only-lower-case", path=file)
         found[file.stem] = parse(file.stem, _text(file), str(file))
     return found
 
@@ -159,8 +159,8 @@ def find(name: str) -> Report:
     known = {*_files(), *own}
     near = get_close_matches(name, sorted(known), 1)
     if near:
-        raise Problem(f"{name}: no such report; did you mean `iowhy report {near[0]}`?")
-    raise Problem(f"{name}: no such report; there are {', '.join(sorted(known))}")
+        raise Problem("no-such-report-near", name=name, near=near[0])
+    raise Problem("no-such-report-known", name=name, known=", ".join(sorted(known)))
 
 
 def user_folder() -> Path:
@@ -187,10 +187,10 @@ def _text(file: Path) -> str:
         with file.open("rb") as opened:
             data = opened.read(REPORT_MAX_BYTES + 1)
     except OSError as error:
-        raise Problem(f"{file}: {error.strerror or error}") from None
+        raise Problem("path-error", path=file, error=error.strerror or error) from None
     if len(data) > REPORT_MAX_BYTES:
-        raise Problem(f"{file}: larger than {REPORT_MAX_BYTES:,} bytes; not a report")
+        raise Problem("larger-than-bytes-not", path=file, report_max_bytes=REPORT_MAX_BYTES)
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise Problem(f"{file}: not UTF-8 text (byte {error.start})") from None
+        raise Problem("not-utf-8-text-byte", path=file, start=error.start) from None

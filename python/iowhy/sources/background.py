@@ -76,10 +76,11 @@ def begin(request: Request, out: Path) -> Background:
         if recorder.poll() is not None:
             if printed is not None:
                 printed.unlink(missing_ok=True)
-            raise Problem(began.words() or "the recorder ended before it had recorded anything")
+            words = began.words() or "the recorder ended before it had recorded anything"
+            raise Problem("recorder-ended", said=words)
         if time.monotonic() > until:
             began.end()
-            raise Problem("the recorder did not begin within a minute")
+            raise Problem("recorder-did-not-begin")
         time.sleep(_STEP_S)
     return began
 
@@ -92,9 +93,7 @@ def _file(printed: Path | None) -> IO[bytes]:
     try:
         file = printed.open("x+b")
     except FileExistsError:
-        raise Problem(
-            f"{printed}: exists already; what the command prints would go there"
-        ) from None
+        raise Problem("exists-already-what-command", path=printed) from None
     if owner is not None:
         os.fchown(file.fileno(), owner.uid, owner.gid)
     return file

@@ -94,14 +94,13 @@ def _nothing(
         if part.parsed.problem is not None:
             return part.parsed.problem
     if known:
-        return Problem(f"{where}: {'; '.join(tool.sentence() for tool in known)}")
+        return Problem(
+            "where-known", where=where, known="; ".join(tool.sentence() for tool in known)
+        )
     notes = [note for part in failed for note in part.parsed.notes if STUMBLED in note]
     if notes:
-        return Problem(f"{where}: {notes[0]}")
-    return Problem(
-        f"{where}: no tool's output was recognised in it; if it is one, name its format with --as "
-        "(`iowhy diagnose --formats` lists them), or run `vmstat 1 10`, `iostat -x 1 10` and paste these"
-    )
+        return Problem("where-notes", where=where, notes=notes[0])
+    return Problem("no-tool-output-was", where=where)
 
 
 def _record(

@@ -50,7 +50,7 @@ def symbolize(recording: Recording, most_s: float) -> Symbolized:
             ).fetchall()
         }
     if not rows:
-        raise Problem(f"{recording.path}: has no user stacks to name")
+        raise Problem("no-user-stacks-name", path=recording.path)
     asked = _asked(rows, modules)
     answers, too_large = _answers(asked, most_s) if asked else ({}, [])
     new = [row for stack in _stacks(rows) for row in _renamed(stack, answers)]
@@ -86,7 +86,9 @@ def _answers(
     command = [str(program(RECORDER)), "names", "--most", f"{most_s:.3f}"]
     done = subprocess.run(command, input=json.dumps(asked).encode(), capture_output=True)
     if done.returncode != 0:
-        raise Problem(f"{RECORDER} names nothing: {done.stderr.decode(errors='replace').strip()}")
+        raise Problem(
+            "names-nothing", recorder=RECORDER, stderr=done.stderr.decode(errors="replace").strip()
+        )
     found: dict[Key, list[Row]] = defaultdict(list)
     told = json.loads(done.stdout)
     for one in told["found"]:

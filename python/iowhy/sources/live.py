@@ -34,7 +34,7 @@ def program(name: str) -> Path:
     if chosen:
         path = Path(chosen).with_name(name)
         if not os.access(path, os.X_OK):
-            raise Problem(f"IOWHY_RECORD={chosen}: {path} is not a program that can be run")
+            raise Problem("iowhy-record-not-program", chosen=chosen, path=path)
         return path
     beside = _scripts() / name
     if os.access(beside, os.X_OK):
@@ -43,7 +43,7 @@ def program(name: str) -> Path:
 
     found = shutil.which(name)
     if found is None:
-        raise Problem(f"{name} is not installed; `pip install iowhy` brings it along")
+        raise Problem("not-installed-brings-along", name=name)
     return Path(found)
 
 

@@ -80,11 +80,7 @@ def decode(data: bytes, source: str) -> list[str]:
 def too_large(source: str, size: int, lines: int | None = None) -> Problem:
     """What to say of a text that no format streams and that is too large to be held."""
     amount = f"{size:,} bytes" + ("" if lines is None else f" in {lines:,} lines")
-    return Problem(
-        f"{source}: {amount}, and no format that reads large logs recognises its beginning; "
-        "cut out the part in question (head -n 100000 FILE | iowhy diagnose -), or name the "
-        "format with --as"
-    )
+    return Problem("no-format-reads-large", path=source, amount=amount)
 
 
 def _clean(line: str) -> str:

@@ -49,7 +49,7 @@ def named(name: str | None) -> Format | None:
             return form
     near = get_close_matches(name, [form.name for form in formats()], 1)
     meant = f"; did you mean {near[0]}?" if near else ";"
-    raise Problem(f"--as {name}: no such format{meant} `iowhy diagnose --formats` lists them")
+    raise Problem("no-such-format", name=name, meant=meant)
 
 
 def read(
@@ -72,7 +72,7 @@ def _opened_fifo(file: str) -> BinaryIO:
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK)
     except OSError as error:
-        raise Problem(f"{file}: cannot be read: {error.strerror}") from None
+        raise Problem("cannot-read", path=file, error=error.strerror) from None
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
     if not poll.poll(WRITER_MS):
@@ -91,7 +91,9 @@ def _spooled(
             shutil.copyfileobj(pipe, spool, 1 << 20)
             spool.flush()
         except OSError as error:
-            raise Problem(f"{shown}: cannot be kept in {spool.name}: {error.strerror}") from None
+            raise Problem(
+                "cannot-kept", path=shown, name=spool.name, error=error.strerror
+            ) from None
         return _read_path(Path(spool.name), shown, names, only, progress)
 
 
@@ -102,25 +104,21 @@ def _read_path(
         # A pipe or device would block or never end; only a regular file has a size to trust.
         if not path.is_file():
             if not path.exists():
-                raise Problem(f"{shown}: no such file")
+                raise Problem("no-such-file", path=shown)
             if (path / "manifest.json").is_file():
-                raise Problem(f"{shown}: is a recording: iowhy why {quoted(str(shown))}")
-            raise Problem(f"{shown}: not a regular file")
+                raise Problem("recording-iowhy-why", path=shown, typed=quoted(str(shown)))
+            raise Problem("not-regular-file", path=shown)
         length = path.stat().st_size
         with path.open("rb") as opened:
             head = opened.read(HEAD_BYTES)
     except (OSError, ValueError) as error:
-        raise Problem(f"{shown}: cannot be read: {error}") from None
+        raise Problem("cannot-read", path=shown, error=error) from None
     if not head.strip():
         if shown == "-":
-            raise Problem(
-                "standard input is empty: `iowhy diagnose FILE`, or `iostat -x 1 10 | iowhy diagnose -`"
-            )
-        raise Problem(
-            f"{shown}: is empty; put the output of a tool in it (iostat, vmstat, strace …)"
-        )
+            raise Problem("standard-input-empty")
+        raise Problem("empty-put-output-tool", path=shown)
     if head.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ")):
-        raise Problem(f"{shown}: is compressed; decompress it first (zcat FILE | iowhy diagnose -)")
+        raise Problem("compressed-decompress-first-zcat", path=shown)
     form = only or _streaming(head, length)
     if (
         form is not None
@@ -130,16 +128,16 @@ def _read_path(
         parsed = form.stream(path, names, progress)
         return [Part(shown, form.name, 1, parsed.lines_understood, parsed)], [], 0
     if only is not None and only.read is None:
-        raise Problem(f"{shown}: {only.name} cannot be read from text")
+        raise Problem("cannot-read-from-text", path=shown, name=only.name)
     said = None if only is not None else not_text.what(head, shown)
     if said is not None:
-        raise Problem(f"{shown}: {said}")
+        raise Problem("path-said", path=shown, said=said)
     if length > PASTE_MAX_BYTES:
         raise too_large(shown, length)
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise Problem(f"{shown}: cannot be read: {error.strerror or error}") from None
+        raise Problem("cannot-read", path=shown, error=error.strerror or error) from None
     result = split(decode(data, shown), shown, names, only)
     lines = [Unread(shown, number, text) for number, text in result.unread]
     return result.parts, lines, result.unread_dropped

@@ -109,9 +109,7 @@ class Host(Struct, frozen=True):
             if status == 255 and not self._is_whole(
                 ssh, there, 0 if request.outlives_us else _CLOSED_S
             ):
-                raise Problem(
-                    f"{self.name}: the connection ended before the recording; what there is of it is in {there} there"
-                )
+                raise Problem("connection-ended-before-recording", name=self.name, there=there)
             arrived = self._get(ssh, place, out)
             self._remove(ssh, place)
         if not arrived:
@@ -137,7 +135,7 @@ class Host(Struct, frozen=True):
         found = {"probe": first, "machine": _machine_of(recorder)}
         found |= dict(zip(more[::2], more[1::2], strict=False))
         if "user" not in found:
-            raise Problem(f"--on {self.name}: nothing was learned there (status {status})")
+            raise Problem("nothing-was-learned-there", name=self.name, status=status)
         return found
 
     @contextmanager
@@ -145,12 +143,10 @@ class Host(Struct, frozen=True):
         """ssh's words; all calls share one connection, so that a password is asked for once."""
         command = shlex.split(os.environ.get(SSH, "ssh"))
         if not command or shutil.which(command[0]) is None:
-            raise Problem(f"--on {self.name}: {' '.join(command) or SSH} is not installed here")
+            raise Problem("not-installed-here", name=self.name, command=" ".join(command) or SSH)
         folder = private_folder()  # which the next iowhy takes away where this one is killed
         if folder is None:
-            raise Problem(
-                f"--on {self.name}: there is no place here for a socket (TMPDIR names one)"
-            )
+            raise Problem("there-no-place-here", name=self.name)
         # A name that is short: the path of a socket may have 107 bytes (unix(7)), of which ssh takes 17.
         path = folder / os.urandom(2).hex()
         shared = ["-oControlMaster=auto", f"-oControlPath={path}", "-oControlPersist=60"]
@@ -167,16 +163,13 @@ class Host(Struct, frozen=True):
     def _check_machine(self, ssh: Sequence[str], recorder: Path) -> None:
         done = self._asked(ssh, "uname -sm")
         if done.returncode != 0:
-            raise Problem(f"--on {self.name}: {_last(done.stderr) or 'ssh cannot reach it'}")
+            raise Problem("on", name=self.name, stderr=_last(done.stderr) or "ssh cannot reach it")
         system, _, machine = done.stdout.decode(errors="replace").strip().partition(" ")
         own = _machine_of(recorder)
         if system != "Linux":
-            raise Problem(f"--on {self.name}: it runs {system}; the recorder needs Linux")
+            raise Problem("runs-recorder-needs-linux", name=self.name, system=system)
         if machine != own:
-            raise Problem(
-                f"--on {self.name}: it is {machine}, and the recorder here is for {own}; IOWHY_RECORD=PATH names another"
-                f" (of iowhy-record-…-{machine}.tar.gz)"
-            )
+            raise Problem("recorder-here-iowhy-record", name=self.name, machine=machine, own=own)
 
     def _put(self, ssh: Sequence[str], recorder: Path) -> tuple[str, list[str]]:
         """Where it is, and which recordings an iowhy that was killed has left there."""
@@ -184,9 +177,7 @@ class Host(Struct, frozen=True):
             done = self._asked(ssh, _PUT, stdin=file)
         place, *left = done.stdout.decode(errors="replace").splitlines() or [""]
         if done.returncode != 0 or not place.startswith("/"):
-            raise Problem(
-                f"--on {self.name}: the recorder does not run there: {_last(done.stderr)} (TMPDIR is where it goes)"
-            )
+            raise Problem("recorder-does-not-run", name=self.name, stderr=_last(done.stderr))
         return place, [printable(one).removesuffix("/manifest.json") for one in left]
 
     def _run(self, ssh: Sequence[str], command: Sequence[str]) -> int:
@@ -223,7 +214,7 @@ class Host(Struct, frozen=True):
             assert session.stdout is not None
             try:
                 if not session.stdout.readline():
-                    raise Problem(f"{self.name}: the connection ended before the recording began")
+                    raise Problem("connection-ended-before-recording-began", name=self.name)
                 yield
             finally:
                 line.let_go()
@@ -249,7 +240,7 @@ class Host(Struct, frozen=True):
                 if sender.wait() == _NONE:
                     return False
                 raise Problem(
-                    f"{self.name}: the recording did not arrive whole ({error}); it is in {place} there"
+                    "recording-did-not-arrive", name=self.name, error=error, place=place
                 ) from error
         return True
 

@@ -60,10 +60,9 @@ def restrict(
         seen = Counter(f"{t.get('comm') or '?'} ({t['tgid']})" for t in threads)
         some = ", ".join(name for name, _ in seen.most_common(8))
         asked = ", ".join(map(str, sorted(pids)))
-        raise Problem(
-            f"--pid {asked}: no input has it"
-            + (f"; there are {some}" if some else "; the inputs name no processes")
-        )
+        if not some:
+            raise Problem("pid-no-input-inputs", asked=asked)
+        raise Problem("pid-no-input-there", asked=asked, some=some)
 
 
 def _rows(table: list[dict[str, object]] | StoredRows) -> list[dict[str, object]]:

@@ -42,7 +42,7 @@ def recorded(out: Path, *, mode: str = "auto") -> Iterator[None]:
                 recorder.send_signal(signal.SIGTERM)
             recorder.wait()
         if not (out / "manifest.json").exists():
-            raise Problem(_words(said))
+            raise Problem("recorder-ended", said=_words(said))
 
 
 def _begun(out: Path, mode: str, said: IO[bytes], number: int) -> Recorder:
@@ -76,7 +76,9 @@ def _begun(out: Path, mode: str, said: IO[bytes], number: int) -> Recorder:
             return recorder
         recorder.terminate()
         recorder.wait()
-        raise Problem(_words(said) if came else "the recorder did not begin within a minute")
+        if not came:
+            raise Problem("recorder-did-not-begin")
+        raise Problem("recorder-ended", said=_words(said))
     finally:
         os.close(ready)
 

@@ -48,14 +48,11 @@ def state_directory() -> Path:
             why = f"{path}: {error.strerror}"
             continue
         if not stat.S_ISDIR(found.st_mode) or not is_own(found):
-            raise Problem(
-                f"{path} must be a directory of yours that nobody else can write to: what it holds "
-                "is undone with your rights. Set IOWHY_STATE to another directory."
-            )
+            raise Problem("must-directory-yours-nobody", path=path)
         if os.access(path, os.W_OK):
             return path.resolve()
         why = f"{path}: not writable"
-    raise Problem(f"no place for the undo journal ({why}): set IOWHY_STATE to a directory of yours")
+    raise Problem("no-place-undo-journal", why=why)
 
 
 class Journal(Struct, frozen=True):
@@ -82,10 +79,7 @@ def parse(path: Path, text: str) -> Journal | None:
     for number, line in enumerate(lines, 1):
 
         def bad(why: str, number: int = number) -> Problem:
-            return Problem(
-                f"{path} line {number}: {why}. Nothing of this undo journal was carried out: look "
-                "at what it names, put that back by hand, then delete the file."
-            )
+            return Problem("line-nothing-undo-journal", path=path, number=number, why=why)
 
         try:
             row = json.loads(line)

@@ -32,7 +32,7 @@ def recover() -> list[str]:
         except Problem as problem:
             problems.append(str(problem))
     if problems:
-        raise Problem("\n".join(problems))
+        raise Problem("not-undone", problems="\n".join(problems))
     return done
 
 
@@ -42,15 +42,15 @@ def _replay(path: Path) -> list[str]:
     except FileNotFoundError:
         return []  # another recovery was quicker
     except OSError as error:
-        raise Problem(f"{path}: {error.strerror}") from None
+        raise Problem("path-error", path=path, error=error.strerror) from None
     try:
         if not _locked(handle, path):
             return []
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode) or not is_own(found):
-            raise Problem(f"{path} line 1: not a journal of yours alone; delete it")
+            raise Problem("line-1-not-journal", path=path)
         if found.st_size > 16 << 20:
-            raise Problem(f"{path} line 1: larger than any undo journal; delete it")
+            raise Problem("line-1-larger-than", path=path)
         data = os.pread(handle, found.st_size, 0)
         journal = parse(path, data.decode(errors="replace"))
         if journal is not None and journal.alive():
@@ -72,7 +72,7 @@ def _replay(path: Path) -> list[str]:
 
             problems = undo_all(journal.pending, note)
             if problems:
-                raise Problem(left_over(path, problems))
+                raise Problem("not-undone", problems=left_over(path, problems))
         path.unlink(missing_ok=True)
         return done
     finally:

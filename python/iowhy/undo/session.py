@@ -66,7 +66,7 @@ class Undo(Struct):
                 if problems:
                     message = left_over(undo.path, problems)
                     if not failed_before:
-                        raise Problem(message)
+                        raise Problem("not-undone", problems=message)
                     say(message)
 
     @classmethod
@@ -76,9 +76,7 @@ class Undo(Struct):
         try:
             handle = os.open(path, flags, 0o600)
         except OSError as error:
-            raise Problem(
-                f"{path}: {error.strerror}: no undo journal, so nothing is changed"
-            ) from None
+            raise Problem("no-undo-journal-so", path=path, error=error.strerror) from None
         fcntl.flock(handle, fcntl.LOCK_EX)
         undo = cls(path, handle, _guard=_guarded())
         undo._write(
@@ -127,7 +125,7 @@ class Undo(Struct):
             try:
                 old = Path(path).read_text()
             except OSError as error:
-                raise Problem(f"{path}: {error.strerror}: it cannot be put back later") from None
+                raise Problem("cannot-put-back-later", path=path, error=error.strerror) from None
         return self._add("write-file", path=_absolute(path), old=old)
 
     def scratch_directory(self, parent: str | os.PathLike[str], name: str = "iowhy") -> Path:
@@ -139,7 +137,7 @@ class Undo(Struct):
             path.mkdir(mode=0o700)
             mark(path, token)
         except OSError as error:
-            raise Problem(f"{path}: {error.strerror}") from None
+            raise Problem("path-error", path=path, error=error.strerror) from None
         return path
 
     # -- undoing --------------------------------------------------------------------------------
@@ -152,7 +150,7 @@ class Undo(Struct):
         try:
             KINDS[row["kind"]].undo(row)
         except (Failed, OSError) as error:
-            raise Problem(f"could not undo: {error}") from None
+            raise Problem("could-not-undo", error=error) from None
         del self._pending[action]
         self._write({"undone": action})
 
@@ -171,7 +169,7 @@ class Undo(Struct):
         try:
             KINDS[kind].check(row)
         except Refused as error:
-            raise Problem(f"{kind}: {error}") from None
+            raise Problem("kind-error", kind=kind, error=error) from None
         # Pending before written: a signal in between undoes an action not done, which is harmless.
         self._pending[self._next] = row
         self._next += 1
@@ -187,7 +185,7 @@ class Undo(Struct):
             os.fsync(self._handle)
         except OSError as error:
             os.ftruncate(self._handle, before)
-            raise Problem(f"{self.path}: {error.strerror}: nothing was changed") from None
+            raise Problem("nothing-was-changed", path=self.path, error=error.strerror) from None
 
     def _close(self) -> list[str]:
         def note(row: dict[str, Any]) -> None:

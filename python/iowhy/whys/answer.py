@@ -1,5 +1,6 @@
 """The answer of a verdict: one sentence on what takes the time, and what a fix could save."""
 
+from iowhy.sentences import Sentence, changed, worded
 from iowhy.units import three_digits
 from iowhy.whys import classes
 from iowhy.whys.budget import Budget
@@ -66,7 +67,7 @@ def headline(
 ) -> str:
     """What is slow, and how much. `unclaimed` is the class of waits of which most belongs to no cause, and how much."""
     said = _said(facts, made, findings, stated, unclaimed)
-    return f"{said} {capital(rows_not_read(facts))}." if facts.run.skipped else said
+    return changed(said, f"{said} {capital(rows_not_read(facts))}.") if facts.run.skipped else said
 
 
 def _said(
@@ -81,18 +82,28 @@ def _said(
         return _too_short(facts, made)
     if findings and findings[0].healthy:
         took = facts.shares_of_ns
-        known = took is not None and not facts.run.pasted
-        if known and facts.budget.basis == "machine":
-            long = f"{facts.run.who} was watched for {duration(took)}, "
-        else:
-            long = f"{facts.run.who} took {duration(took)}, " if known else ""
-        return f"Nothing to fix in I/O: {long}{findings[0].summary}."
+        long = (
+            ""
+            if took is None or facts.run.pasted
+            else "{who} was watched for {took:ns}, "
+            if budget.basis == "machine"
+            else "{who} took {took:ns}, "
+        )
+        return worded(
+            "nothing-to-fix",
+            "Nothing to fix in I/O: " + long + "{mostly}.",
+            who=facts.run.who,
+            took=took,
+            mostly=findings[0].summary,
+        )
     fact = _fact(facts, findings, stated, unclaimed)
     if fact is not None:
         return fact
     if not budget.known and not findings:
-        return (
-            f"Unknown: nothing here shows where the time went. Record it: `{made.record_again()}`"
+        return worded(
+            "unknown",
+            "Unknown: nothing here shows where the time went. Record it: `{command}`",
+            command=made.record_again(),
         )
     if not budget.known or (findings and findings[0].never_ends):
         return _lead(facts, findings[0])
@@ -129,7 +140,7 @@ def _fact(
     """What a text states, where nothing explains most of the time: the gravest of it."""
     if not stated:
         return None
-    fact = f"{capital_subject(stated[0].link.statement)}."
+    fact = capital_subject(changed(stated[0].link.statement, f"{stated[0].link.statement}."))
     first = findings[0] if findings else None
     if first is not None and (first.share_of not in OF_TIME or first.never_ends):
         return fact if first.share_of not in OF_TIME and stated[0].grave >= TELLING else None
@@ -139,23 +150,30 @@ def _fact(
     return fact if not leads and stated[0].grave >= TELLING else None
 
 
-def _too_short(facts: Facts, made: Commands) -> str:
-    took = facts.shares_of_ns
-    part_of_ns = facts.run.part_of_ns
-    within = "" if part_of_ns is None else f" (of {duration(part_of_ns)} recorded)"
-    said = f"Too short to judge: {duration(took)}{within} is mostly start and end."
-    if facts.run.part_of_ns is not None or _failed(facts):
-        return said
-    if facts.job is not None:
-        return f"{said} A log of a longer job would show more."
+def _too_short(facts: Facts, made: Commands) -> Sentence:
+    run = facts.run
     longer = (
-        f"repeat it within one run: `{made.repeat(100)}`"
-        if facts.run.mode == "run"
-        else "repeat it within the block"
-        if facts.run.mode == "block"
-        else f"record longer: `{made.record_again()}`"
+        ""
+        if run.part_of_ns is not None or _failed(facts)
+        else " A log of a longer job would show more."
+        if facts.job is not None
+        else " To judge it, repeat it within one run: `{repeat}`."
+        if run.mode == "run"
+        else " To judge it, repeat it within the block."
+        if run.mode == "block"
+        else " To judge it, record longer: `{again}`."
     )
-    return f"{said} To judge it, {longer}."
+    return worded(
+        "too-short",
+        "Too short to judge: {took:ns}"
+        + ("" if run.part_of_ns is None else " (of {recorded:ns} recorded)")
+        + " is mostly start and end."
+        + longer,
+        took=facts.shares_of_ns,
+        recorded=run.part_of_ns,
+        repeat=made.repeat(100),
+        again=made.record_again(),
+    )
 
 
 def _failed(facts: Facts) -> bool:
@@ -163,30 +181,55 @@ def _failed(facts: Facts) -> bool:
     return bool(command.exit_status) or command.signal is not None
 
 
-def _no_single_cause(facts: Facts, largest: str, findings: tuple[Finding, ...]) -> str:
-    share = facts.budget.elapsed(largest)
+def _no_single_cause(facts: Facts, largest: str, findings: tuple[Finding, ...]) -> Sentence:
+    share, basis = facts.budget.elapsed(largest), facts.budget.basis
     reasons = facts.budget.heaviest_reasons(frozenset({largest}))
-    why = f" ({reasons[0][0]})" if largest == classes.UNEXPLAINED and reasons else ""
-    if largest == classes.UNEXPLAINED and facts.budget.basis == "job":
-        text = f"No single cause: {_spent(facts, share, THE_TIME)} {reasons[0][0]}"
-    elif largest == classes.USER and facts.budget.basis == "job":
-        text = f"No single cause: {_spent(facts, share, THE_TIME)} outside of calls of I/O"
-    elif largest == classes.IDLE and facts.budget.basis == "machine":
-        text = f"No single cause: the CPUs are idle {percent(share)} of the time"
-    else:
-        text = f"No single cause: {_spent(facts, share, THE_TIME)} {_DOING[largest]}{why}"
-    if findings:
-        text += f"; {findings[0].cause} explains {percent(findings[0].share)}"
-    return f"{text}."
+    known = largest == classes.UNEXPLAINED and reasons
+    doing = (
+        "{spent} {reason}"
+        if known and basis == "job"
+        else "{spent} outside of calls of I/O"
+        if largest == classes.USER and basis == "job"
+        else "the CPUs are idle {share:share} of the time"
+        if largest == classes.IDLE and basis == "machine"
+        else "{spent} {doing} ({reason})"
+        if known
+        else "{spent} {doing}"
+    )
+    return worded(
+        "no-single-cause",
+        "No single cause: "
+        + doing
+        + ("; {cause} explains {explained:share}" if findings else "")
+        + ".",
+        spent=_spent(facts, share, THE_TIME),
+        doing=_DOING[largest],
+        share=share,
+        reason=reasons[0][0] if reasons else None,
+        cause=findings[0].cause if findings else None,
+        explained=findings[0].share if findings else None,
+    )
 
 
 def _lead(facts: Facts, finding: Finding) -> str:
     """The sentence about a finding that explains most."""
+    perhaps = "Perhaps: " if finding.confidence < INDICATIVE else ""
     if finding.share_of in OF_TIME:
-        said = f"{_spent(facts, finding.share, finding.share_of, finding.who)} {finding.summary}."
+        said = worded(
+            "spent-doing",
+            perhaps + "{spent} {doing}.",
+            spent=_spent(facts, finding.share, finding.share_of, finding.who),
+            doing=finding.summary,
+        )
     else:
-        said = f"{capital(finding.summary)}: {percent(finding.share)} of {finding.share_of}."
-    return f"Perhaps: {said}" if finding.confidence < INDICATIVE else capital_subject(said)
+        said = worded(
+            "doing",
+            perhaps + "{doing}: {share:share} of {share_of}.",
+            doing=capital(finding.summary),
+            share=finding.share,
+            share_of=finding.share_of,
+        )
+    return capital_subject(said)
 
 
 def capital_subject(text: str) -> str:
@@ -198,23 +241,31 @@ def capital_subject(text: str) -> str:
     )
 
 
-def _spent(facts: Facts, share: float, of: str, who: str = "") -> str:
+def _spent(facts: Facts, share: float, of: str, who: str = "") -> Sentence:
     """`sqlite3 spent 69 % of its time (0.97 of 1.4 s)`."""
-    whole = facts.shares_of_ns
-    if facts.budget.basis == "machine" and not facts.run.pasted:
-        return f"The machine spent {percent(share)} of the time"
-    if facts.budget.basis == "job" and whole is not None:
-        return f"the job spent {percent(share)} of its time ({part_of(share * whole, whole)})"
-    if facts.budget.basis != "threads" or facts.run.pasted or whole is None:
-        return f"{percent(share)} of {THE_PART if of == THE_PART else 'the time'} went into"
-    within = (
-        ", without the recorder"
-        if facts.budget.left_out
-        else ""
-        if facts.run.part_of_ns is None
-        else f", of {duration(facts.run.part_of_ns)} recorded"
+    whole, basis, part = facts.shares_of_ns, facts.budget.basis, facts.run.part_of_ns
+    if basis == "machine" and not facts.run.pasted:
+        words = "The machine spent {share:share} of the time"
+    elif whole is None or (basis != "job" and (basis != "threads" or facts.run.pasted)):
+        words = "{share:share} of {of} went into"
+    elif basis == "job":
+        words = "the job spent {share:share} of its time ({part})"
+    elif facts.budget.left_out:
+        words = "{who} spent {share:share} of its time ({part}, without the recorder)"
+    else:
+        within = "" if part is None else ", of {recorded:ns} recorded"
+        words = "{who} spent {share:share} of its time ({part}" + within + ")"
+    return worded(
+        "spent",
+        words,
+        who=who or facts.run.who,
+        share=share,
+        of=THE_PART if of == THE_PART else THE_TIME,
+        part=None if whole is None else part_of(share * whole, whole),
+        spent_ns=None if whole is None else share * whole,
+        of_ns=whole,
+        recorded=part,
     )
-    return f"{who or facts.run.who} spent {percent(share)} of its time ({part_of(share * whole, whole)}{within})"
 
 
 def part_of(part_ns: float, whole_ns: float) -> str:

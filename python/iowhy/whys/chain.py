@@ -4,7 +4,7 @@ One place builds links, so that every statement shows its number the same way an
 value next to it for programs.
 """
 
-from iowhy.sentences import Sentence, named
+from iowhy.sentences import Sentence, changed, named
 from iowhy.units import count, duration, percent, plural, rate, size
 from iowhy.whys.finding import Link
 
@@ -27,4 +27,4 @@ def chain_of(*links: Link | None) -> tuple[Link, ...]:
 
 def capital(text: str) -> str:
     """A sentence's begin; names further on keep their letters."""
-    return text[:1].upper() + text[1:]
+    return changed(text, text[:1].upper() + text[1:])

@@ -1,6 +1,7 @@
 """Names that a mount makes durable: each file that is created, renamed or removed waits for a sync that no call asks for."""
 
 from iowhy.invocation import quoted
+from iowhy.sentences import worded
 from iowhy.whys import classes, links, saving, thresholds
 from iowhy.whys.chain import chain_of, link
 from iowhy.whys.facts import Facts, filesystems
@@ -34,7 +35,7 @@ def durable_names(facts: Facts, otherwise: Remedy) -> Candidate | None:
                 "sync-storm.names",
             ),
         ),
-        summary="making the names of files durable one by one",
+        summary=worded("sync-storm.each-name", "making the names of files durable one by one"),
         saving=saving.all_of_it("if names need not be durable at once"),
         remedies=(
             Remedy(

@@ -86,7 +86,7 @@ class Candidate(Struct, frozen=True):
 
     claims: tuple[Claim, ...]
     chain: tuple[Link, ...]
-    summary: str
+    summary: Sentence
     saving: Saving
     by_order: Saving | None = None
     by_less: Saving | None = None

@@ -2,6 +2,8 @@
 
 from msgspec import Struct
 
+from iowhy.sentences import changed
+
 
 class Remedy(Struct, frozen=True):
     """`do` is one order without a full stop, with the object it is about, in words or as it is typed; `risk` is what may go wrong, is lost
@@ -28,7 +30,7 @@ class Remedy(Struct, frozen=True):
     @property
     def named(self) -> str:
         """The order, with whose setting it is."""
-        return self.do if self.program is None else f"{self.program}: {self.do}"
+        return self.do if self.program is None else changed(self.do, f"{self.program}: {self.do}")
 
 
 class Fix(Struct, frozen=True):

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from iowhy.free_name import free_name
 from iowhy.invocation import as_root, joined, quoted, typed
-from iowhy.sentences import Sentence
+from iowhy.sentences import changed
 from iowhy.users import is_everything
 from iowhy.whys.facts import Facts, started, used_files
 
@@ -116,8 +116,7 @@ class Commands(Struct, frozen=True, dict=True):
     def filled(self, text: str) -> str:
         """A sentence of a cause, with its commands as they are typed."""
         said = _REPORT.sub(rf"`iowhy report \1 {typed(self.recording)}`", text)
-        said = _RUN.sub(lambda _: self.record_again(), said)
-        return text.changed(said) if isinstance(text, Sentence) else said
+        return changed(text, _RUN.sub(lambda _: self.record_again(), said))
 
     @property
     def _there(self) -> str:

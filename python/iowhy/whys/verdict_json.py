@@ -4,14 +4,14 @@ from iowhy.sentences import described
 from iowhy.whys.finding import Link
 from iowhy.whys.verdict import Verdict
 
-VERSION = 3
+VERSION = 4
 
 
 def as_json(verdict: Verdict) -> dict[str, object]:
     """The object of `--json`. Unknown numbers are null."""
     return {
         "version": VERSION,
-        "headline": verdict.headline,
+        "headline": described(verdict.headline),
         "answer": verdict.answer,
         "elapsed_s": verdict.elapsed_s,
         "shares_of_s": verdict.shares_of_s,
@@ -22,6 +22,7 @@ def as_json(verdict: Verdict) -> dict[str, object]:
             {
                 "cause": finding.cause,
                 "title": finding.title,
+                "summary": described(finding.summary),
                 "share": finding.share,
                 "share_of": finding.share_of,
                 "gain": finding.gain,
@@ -35,7 +36,7 @@ def as_json(verdict: Verdict) -> dict[str, object]:
                 "behind": finding.behind,
                 "fixes": [
                     {
-                        "do": fix.do,
+                        "do": described(fix.do),
                         "gain": fix.gain,
                         "condition": fix.condition,
                         "risk": fix.risk or None,

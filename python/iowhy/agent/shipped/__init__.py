@@ -18,7 +18,7 @@ FILES = {
 def text(what: str) -> str:
     """The file's text; the unit's with the path of this iowhy. Raises Problem."""
     if what not in FILES:
-        raise Problem(f"{what}: there are {', '.join(FILES)}")
+        raise Problem("there", what=what, files=", ".join(FILES))
     found = (FOLDER / FILES[what]).read_text("utf-8")
     beside = Path(sys.executable).with_name("iowhy")
     iowhy = str(beside) if beside.exists() else shutil.which("iowhy") or "/usr/bin/iowhy"

@@ -47,7 +47,7 @@ class CpuPin(Lever, frozen=True):
         }
         for text in asked:
             if text not in known:
-                raise Problem(f"{self.name}={text}: choose from {', '.join(known)}")
+                raise Problem("choose-from", name=self.name, text=text, known=", ".join(known))
         several = setting.profile.cpus > 1.25 and len(os.sched_getaffinity(0)) > 1
         chosen = asked or (("one", "shared") if several else ("shared",))
         return tuple(known[key] for key in chosen)
@@ -71,7 +71,7 @@ class CpuPin(Lever, frozen=True):
         try:
             os.sched_setaffinity(loop.pid, [cpu])
             if loop.stdout is None or loop.stdout.readline() != b"ready\n":
-                raise Problem("cpu-pin: the busy loop did not start")
+                raise Problem("cpu-pin-busy-loop-did")
             yield effect
         finally:
             loop.kill()

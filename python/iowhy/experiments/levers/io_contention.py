@@ -87,7 +87,7 @@ class IoContention(Lever, frozen=True):
 
             try:
                 if writer.stdout is None or writer.stdout.readline() != b"ready\n":
-                    raise Problem("io-contention: the background writer did not start")
+                    raise Problem("io-contention-background-writer-did")
                 # Let it settle: its first blocks find an idle device.
                 time.sleep(0.1)
                 yield Effect(

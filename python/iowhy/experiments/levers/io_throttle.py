@@ -58,7 +58,7 @@ class IoThrottle(Lever, frozen=True):
         """Limits reads and writes alike, in bytes and in requests."""
         device, best = setting.device, setting.best()
         if device is None:
-            raise Problem(f"{self.name}: {setting.directory} is not on a block device")
+            raise Problem("not-block-device", name=self.name, directory=setting.directory)
         rate = max(4096, round(best.bytes_per_s * float(level.key)))
         requests = max(1, round(best.requests_per_s * float(level.key)))
         with setting.undo.scope():

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from iowhy import units
 from iowhy.experiments import groups
 from iowhy.experiments.condition import LevelFailed
 from iowhy.experiments.in_child import enter_group
@@ -70,7 +69,7 @@ class MemoryLimit(Lever, frozen=True):
         value = positive_size_bytes(f"{self.name}:", text)
         if value >= peak_bytes:
             raise CannotAct(
-                f"{self.name}={text}: the command holds {units.size(peak_bytes)} at most; allow it less"
+                "command-holds-most-allow", name=self.name, text=text, peak_bytes=peak_bytes
             )
         return value / peak_bytes
 
@@ -83,10 +82,7 @@ def _must_have_held_it(group: groups.Group, limit_bytes: int) -> None:
     knob = "memory.peak" if group.version == 2 else "memory.max_usage_in_bytes"
     most = group.read(knob)
     if most is not None and int(most) < limit_bytes * _HELD:
-        raise LevelFailed(
-            f"the command used {units.size(int(most))} of the {units.size(limit_bytes)} that it was allowed: it runs in a "
-            "separate control group, which this limit does not reach"
-        )
+        raise LevelFailed("command-used-was-allowed", most=int(most), limit_bytes=limit_bytes)
 
 
 LEVER = MemoryLimit()

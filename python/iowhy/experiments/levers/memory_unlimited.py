@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from iowhy import units
 from iowhy.experiments import groups
 from iowhy.experiments.condition import LevelFailed
 from iowhy.experiments.in_child import enter_group
@@ -54,10 +53,7 @@ class MemoryUnlimited(Lever, frozen=True):
                     "memory.peak" if group.version == 2 else "memory.max_usage_in_bytes"
                 )
                 if limit is not None and most is not None and int(most) < limit * _USED:
-                    raise LevelFailed(
-                        f"the command used {units.size(int(most))} outside of the limit of {units.size(limit)}: it runs in "
-                        "a separate control group, which this lever does not reach"
-                    )
+                    raise LevelFailed("command-used-outside-limit", most=int(most), limit=limit)
                 return {}
 
             yield Effect(in_child=(enter_group(group.procs),), after=after)

@@ -36,11 +36,11 @@ class MountOption(Lever, frozen=True):
         """Each option that can be put back."""
         found = mount_of(setting.directory)
         if not asked:
-            raise Problem(f"{self.name}: name the option, as in {self.name}=nobarrier")
+            raise Problem("name-option-nobarrier", name=self.name)
         if found is not None:
             for option in asked:
                 if opposite_option(option, found.options) is None:
-                    raise Problem(f"{self.name}={option}: not known how to put it back")
+                    raise Problem("not-known-how-put", name=self.name, option=option)
         return tuple(Level(option, option, None, f"mounting with {option}") for option in asked)
 
     @contextmanager
@@ -48,16 +48,21 @@ class MountOption(Lever, frozen=True):
         """Remounts with the option, and back."""
         found = mount_of(setting.directory)
         if found is None or not is_ours(Path(found.point)):
-            raise Problem(f"{self.name}: {self.refusal(setting)}")
+            raise Problem("name-refusal", name=self.name, refusal=self.refusal(setting))
         back = opposite_option(level.key, found.options)
         if back is None:
-            raise Problem(f"{self.name}={level.key}: not known how to put it back")
+            raise Problem("not-known-how-put-back", name=self.name, key=level.key)
         with setting.undo.scope():
             setting.undo.remount(found.point, back)
             command = ["mount", "-o", f"remount,{level.key}", found.point]
             done = run(command, Place(setting.directory), setting.undo, capture=True)
             if done.status != 0:
-                raise Problem(f"{self.name}={level.key}: {done.output.strip()[-300:]}")
+                raise Problem(
+                    "name-key-output",
+                    name=self.name,
+                    key=level.key,
+                    output=done.output.strip()[-300:],
+                )
             yield Effect()
 
 

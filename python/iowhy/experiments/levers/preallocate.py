@@ -41,16 +41,14 @@ class Preallocate(Lever, frozen=True):
         for text in asked:
             place = Path(text).absolute()
             if not place.is_dir():
-                raise Problem(f"{self.name}={text}: not a directory; it is where the copy shall be")
+                raise Problem("not-directory-where-copy", name=self.name, text=text)
             if setting.directory in (place, *place.parents):
-                raise Problem(f"{self.name}={text}: is in the work directory that is to be copied")
+                raise Problem("work-directory-copied", name=self.name, text=text)
             if device_of(place) is None:
-                raise Problem(
-                    f"{self.name}={text}: is not on a block device, so layout costs nothing"
-                )
+                raise Problem("not-block-device-so", name=self.name, text=text)
             why = copies.refusal(setting, place)
             if why is not None:
-                raise CannotAct(why)
+                raise CannotAct("cannot-copy", why=why)
             label = "in one piece" if len(asked) == 1 else f"in {text}"
             found.append(Level(label, str(place), None, phrase))
         return tuple(found)
@@ -67,9 +65,7 @@ class Preallocate(Lever, frozen=True):
                 least = len(files_below(setting.directory))
                 if after > max(before / 2, 2 * least):
                     raise LevelFailed(
-                        f"the copy is in {after:,} pieces, the original in {before:,}: free space is "
-                        f"scattered itself; {self.name}=DIRECTORY copies to another filesystem, on a "
-                        "disk of the same kind"
+                        "copy-pieces-original-free", after=after, before=before, name=self.name
                     )
 
             def reached(_wall_s: float) -> Mapping[str, float]:
@@ -88,9 +84,7 @@ class Preallocate(Lever, frozen=True):
             else copies.refusal(setting, parent)
         )
         if parent is None or why is not None:
-            raise CannotAct(
-                f"{why}; {self.name}=DIRECTORY copies to another filesystem, on a disk of the same kind"
-            )
+            raise CannotAct("directory-copies-another-filesystem", why=why, name=self.name)
         return parent
 
 

@@ -39,7 +39,7 @@ class SyncFree(Lever, frozen=True):
         """A fresh copy for each trial."""
         parent = copies.sibling(setting)
         if parent is None or not setting.allow_unsafe:
-            raise Problem(f"{self.name}: {self.refusal(setting)}")
+            raise Problem("name-refusal", name=self.name, refusal=self.refusal(setting))
         with copies.copied(setting, parent) as effect:
             effect.in_child = (ignore_syncs(),)
             yield effect

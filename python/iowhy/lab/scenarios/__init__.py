@@ -26,4 +26,4 @@ def scenario(name: str) -> Scenario:
             return found
     near = get_close_matches(name, [found.name for found in scenarios()], 1)
     meant = f"; did you mean {near[0]}?" if near else ";"
-    raise Problem(f"{name}: no such scenario{meant} `iowhy lab list` shows all")
+    raise Problem("no-such-scenario", name=name, meant=meant)

@@ -39,7 +39,7 @@ def _large_units(stage: Stage) -> Plan:
     elif stage.choice.fs == "xfs":
         mkfs = ("-d", f"extszinherit={_UNIT // 4096}")
     else:
-        raise Problem("--variant large-units: btrfs knows no larger units and no hints of a size")
+        raise Problem("variant-large-units-btrfs-knows")
     filesystem = stage.scratch_filesystem(mebibytes, mkfs=mkfs)
     path = _table(filesystem)
     ageing.comb(filesystem.path, size + size // 4, stage.choice.seed, unit_bytes=_UNIT)

@@ -24,7 +24,7 @@ def _dump(stage: Stage, *, cold: bool) -> Plan:
         check=False,
     )
     if done.returncode != 0:
-        raise Problem(f"mdb_load: {done.stderr.strip()[-200:]}")
+        raise Problem("mdb-load", stderr=done.stderr.strip()[-200:])
     return Plan(("sh", "-c", 'exec mdb_dump -n "$0" > /dev/null', str(path)), cold=cold)
 
 

@@ -38,7 +38,7 @@ def _rows(stage: Stage, durable: int) -> Plan:
     )
     done = subprocess.run(_server(folder, 2, made), capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise Problem(f"mariadbd --bootstrap: {done.stderr.strip()[-200:]}")
+        raise Problem("mariadbd-bootstrap", stderr=done.stderr.strip()[-200:])
     return Plan(_server(folder, durable, rows))
 
 

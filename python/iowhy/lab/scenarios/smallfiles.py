@@ -21,7 +21,7 @@ def _files(
 
 def _no_barrier(stage: Stage) -> Plan:
     if stage.choice.fs == "xfs":
-        raise Problem("--variant nobarrier: XFS has no such mount option (since Linux 4.19)")
+        raise Problem("variant-nobarrier-xfs-no")
     return _files(stage, 64, options=("nobarrier",))
 
 
@@ -36,7 +36,7 @@ def _journal_elsewhere(stage: Stage) -> Plan:
         mkfs = ("-l", f"logdev={journal.path},size=64m")
         options = (f"logdev={journal.path}",)
     else:
-        raise Problem(f"--fs {stage.choice.fs}: it keeps no journal that could be elsewhere")
+        raise Problem("fs-keeps-no-journal", fs=stage.choice.fs)
     filesystem = stage.filesystem(data, mkfs=mkfs, options=options)
     return _write(stage, filesystem.path / "files", 64)
 

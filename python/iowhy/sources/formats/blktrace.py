@@ -121,14 +121,14 @@ def _read(
                 data = rest + data
                 order = order or _order(data)
                 if order is None:
-                    raise Problem(f"{path}: not a blktrace file")
+                    raise Problem("not-blktrace-file", path=path)
                 starts, used = _starts(data, order, str(path), done - base - len(data))
                 _take(space, data, starts, order, parsed.lines_understood, comms)
                 parsed.lines_understood += len(starts)
                 rest = data[used:]
                 progress(done)
     except OSError as error:
-        raise Problem(f"{path}: {error.strerror or error}") from None
+        raise Problem("path-error", path=path, error=error.strerror or error) from None
     if rest:
         parsed.note(f"{path.name} ends inside a record: its last {len(rest)} bytes are left out")
     return done
@@ -153,11 +153,9 @@ def _starts(data: bytes, order: str, where: str, base: int) -> tuple[list[int], 
             break
         one = np.frombuffer(data, record, 1, at)[0]
         if int(one["magic"]) & 0xFFFFFF00 != MAGIC:
-            raise Problem(f"{where}: damaged at byte {base + at:,}: no record begins there")
+            raise Problem("damaged-byte-no-record", where=where, base=base + at)
         if int(one["magic"]) & 0xFF != VERSION:
-            raise Problem(
-                f"{where}: blktrace version {int(one['magic']) & 0xFF}; version 7 is read"
-            )
+            raise Problem("blktrace-version-version-7", where=where, one=int(one["magic"]) & 0xFF)
         end = at + HEADER_BYTES + int(one["pdu_len"])
         if end > len(data):
             break

@@ -78,19 +78,16 @@ def stream(path: Path, names: Names, progress: Progress) -> Parsed:
         importlib.import_module("darshan")
         backend: Any = importlib.import_module("darshan.backend.cffi_backend")
     except ImportError:
-        raise Problem(
-            f"{path}: is a Darshan log, which PyDarshan reads; install it with "
-            "`pip install 'iowhy[darshan]'` and run again"
-        ) from None
+        raise Problem("darshan-log-pydarshan-reads", path=path) from None
     size = path.stat().st_size
     parsed = Parsed(NAME, units="bytes and seconds, summed over ranks")
     log = backend.log_open(str(path))
     if not log["handle"]:
-        raise Problem(f"{path}: PyDarshan cannot read it: it is damaged, or cut off")
+        raise Problem("pydarshan-cannot-read-damaged", path=path)
     try:
         _read(parsed, backend, log, names, lambda share: progress(round(share * size), size))
     except Exception as error:  # PyDarshan's reader raises whatever the damage leads to
-        raise Problem(f"{path}: PyDarshan cannot read it: {error}") from None
+        raise Problem("pydarshan-cannot-read", path=path, error=error) from None
     finally:
         backend.log_close(log)
     parsed.lines_understood = sum(len(rows) for rows in parsed.tables.values()) or 1

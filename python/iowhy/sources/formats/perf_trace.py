@@ -45,7 +45,7 @@ def stream(path: Path, names: Names, progress: Progress) -> Parsed:
         with space_for(path) as space, path.open("rb") as file:
             return _parse(space, _chunks(file, path.stat().st_size, progress), names, ())
     except OSError as error:
-        raise Problem(f"{path}: {error.strerror or error}") from None
+        raise Problem("path-error", path=path, error=error.strerror or error) from None
 
 
 def _chunk(lines: Sequence[str], first: int) -> dict[str, Any]:

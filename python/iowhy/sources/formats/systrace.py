@@ -60,13 +60,10 @@ def stream(path: Path, names: Names, progress: Progress) -> Parsed:
             ):
                 _extract(page, found, path)
         except (OSError, ValueError) as error:
-            raise Problem(f"{path}: cannot be read: {error}") from None
+            raise Problem("cannot-read", path=path, error=error) from None
         size = found.tell()
         if not size:
-            raise Problem(
-                f"{path}: a page without a trace in it; save the trace itself, or give the text of "
-                "atrace or of /sys/kernel/tracing/trace"
-            )
+            raise Problem("page-without-trace-save", path=path)
         # Line numbers are those of the trace inside the page.
         return ftrace.from_file(found, str(path), NAME, names, progress)
 
@@ -135,7 +132,7 @@ def _viewer(page: mmap.mmap, start: int, end: int, found: IO[bytes], path: Path)
             try:
                 yield base64.b64decode(part, validate=True)
             except binascii.Error:
-                raise Problem(f"{path}: damaged: the trace in the page is not base64") from None
+                raise Problem("damaged-trace-page-not", path=path) from None
 
     whole = bytearray()
     for part in _inflate(decoded(), path, JSON_MAX_BYTES):
@@ -143,7 +140,7 @@ def _viewer(page: mmap.mmap, start: int, end: int, found: IO[bytes], path: Path)
     try:
         loaded = json.loads(whole)
     except (ValueError, RecursionError):
-        raise Problem(f"{path}: damaged: the trace in the page is not JSON") from None
+        raise Problem("damaged-trace-page-not-json", path=path) from None
     text = loaded.get("systemTraceEvents") if isinstance(loaded, dict) else None
     if isinstance(text, str):
         found.write(text.encode("utf-8", errors="replace") + b"\n")
@@ -160,10 +157,7 @@ def _inflate(parts: Iterator[bytes], path: Path, limit: int) -> Iterator[bytes]:
                 part = inflate.unconsumed_tail
                 done += len(out)
                 if done > limit:
-                    raise Problem(
-                        f"{path}: the trace in it unpacks to more than {limit >> 20} MiB; unpack it "
-                        "yourself and give the text, if it is to be trusted"
-                    )
+                    raise Problem("trace-unpacks-more-than", path=path, limit=limit >> 20)
                 yield out
     except zlib.error:
-        raise Problem(f"{path}: damaged: its compressed trace cannot be unpacked") from None
+        raise Problem("damaged-compressed-trace-cannot", path=path) from None

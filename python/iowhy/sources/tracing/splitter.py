@@ -139,7 +139,7 @@ def _run(job: _Job, *options: str) -> Split | None:
             errors.seek(0)
             message = errors.read(2000).decode("utf-8", errors="replace").strip()
             raise Problem(
-                f"{job.source}: cannot be taken apart: {message or 'iowhy-logs was stopped'}"
+                "cannot-taken-apart", path=job.source, error=message or "iowhy-logs was stopped"
             )
         if summary.get("disordered"):
             return None
@@ -161,7 +161,7 @@ def _follow(job: _Job, messages: IO[bytes]) -> dict[str, Any] | None:
         elif kind == "done":
             job.done(int(value))
         elif kind == "damaged":
-            raise Problem(f"{job.source}: {value}")
+            raise Problem("path-value", path=job.source, value=value)
         elif kind == "summary":
             return dict(value)
     return None

@@ -28,7 +28,7 @@ def space_for(path: Path) -> "Workspace":
     try:
         return Workspace(on_disk=path.stat().st_size > ON_DISK_FROM_BYTES)
     except OSError as error:
-        raise Problem(f"{path}: {error.strerror or error}") from None
+        raise Problem("path-error", path=path, error=error.strerror or error) from None
 
 
 class Workspace:

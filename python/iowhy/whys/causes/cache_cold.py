@@ -2,6 +2,7 @@
 
 from msgspec.structs import replace
 
+from iowhy.sentences import worded
 from iowhy.whys import classes, evidence, links, named, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.causes.cache_thrash import MORE_MEMORY
@@ -34,26 +35,24 @@ def find(facts: Facts) -> Candidate | None:
         return None
     # If unknown, all of them may be: that lowers the confidence, and no number is given.
     first = 1.0 if cache.reread_share is None else 1 - cache.reread_share
-    # Of the waiting: a page costs what reading its file costs.
     part = first if cache.reread_cost is None else 1 - cache.reread_cost
     # What it wrote past the cache itself was in its hands: to read it back is no first read.
     first, part = first - cache.written_past_share, part - cache.written_past_share
     # A read while the device stalls costs what the stall does.
     part *= 1 - facts.stalled[0]
     read = requests.read_bytes if requests.known and requests.read_bytes else None
-    through = 1.0 if read is None else min(1.0, cache.added * facts.page_bytes / read)
+    bytes_ = cache.added * facts.page_bytes
+    through = 1.0 if read is None else min(1.0, bytes_ / read)
     if first < FIRST_TIME or through < THROUGH_CACHE:
         return None
-    room = facts.machine.cache_room_bytes
-    fits = room is None or cache.added * facts.page_bytes <= room
-    way = _the_way(facts)
+    room, way = facts.machine.cache_room_bytes, _the_way(facts)
+    fits = room is None or bytes_ <= room
     return Candidate(
         claims=(Claim(frozenset({classes.READ}), fraction=part),),
         chain=chain_of(
             links.in_calls(facts, frozenset({classes.READ}), "is spent waiting for reads"),
             link(
-                f"{count(cache.added)} pages ({size(cache.added * facts.page_bytes)}) were not in the page "
-                "cache",
+                f"{count(cache.added)} pages ({size(bytes_)}) were not in the page cache",
                 cache.added,
                 "pages",
                 "cache",
@@ -72,7 +71,9 @@ def find(facts: Facts) -> Candidate | None:
             *way,
             links.device_load(facts),
         ),
-        summary=f"reading {size(cache.added * facts.page_bytes)} that was not in memory yet",
+        summary=worded(
+            "cache-cold.cold", "reading {read:bytes} that was not in memory yet", read=bytes_
+        ),
         saving=saving.all_of_it("if all data is in memory") if fits else saving.half("bytes"),
         by_order=saving.in_disk_order(facts, requests.read_bytes) if way else _NOTHING,
         remedies=_remedies(facts)

@@ -1,6 +1,7 @@
 """Pages are re-read that had been in the cache: what is used does not fit."""
 
 from iowhy.invocation import quoted
+from iowhy.sentences import Sentence, worded
 from iowhy.whys import classes, evidence, links, named, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, percent, size
@@ -144,14 +145,22 @@ def find(facts: Facts) -> Candidate | None:
     )
 
 
-def _summary(used: float | None, room: float | None, evictor: Evictor | None) -> str:
+def _summary(used: float | None, room: float | None, evictor: Evictor | None) -> Sentence:
     """What was re-read and why; `evictor` is who evicted it without a shortage of memory."""
     if evictor is not None:
-        return f"re-reading {_EVICTED_BY[evictor.kind]}"
+        return worded("cache-thrash.evicted", "re-reading {what}", what=_EVICTED_BY[evictor.kind])
     if room is None:
-        return "re-reading data that does not fit into the page cache"
-    much = "data" if used is None or used <= room else f"{size(used)} of data"
-    return f"re-reading {much} that does not fit into {size(room)} of page cache"
+        return worded(
+            "cache-thrash.does-not-fit", "re-reading data that does not fit into the page cache"
+        )
+    return worded(
+        "cache-thrash.too-small",
+        "re-reading "
+        + ("" if used is None or used <= room else "{used:bytes} of ")
+        + "data that does not fit into {room:bytes} of page cache",
+        used=used,
+        room=room,
+    )
 
 
 def _computing(facts: Facts, again: float) -> tuple[Claim, ...]:
@@ -360,10 +369,13 @@ def _pasted(facts: Facts) -> Candidate | None:
     return Candidate(
         claims=(Claim(frozenset({classes.READ})),),
         chain=_pasted_chain(facts, cache.hit_ratio, cache.misses),
-        summary=(
-            f"reading {size(cache.misses * facts.page_bytes)} that "
-            + ("the" if cached is None else f"{size(cached)} of")
-            + " page cache could not keep"
+        summary=worded(
+            "cache-thrash.not-kept",
+            "reading {read:bytes} that "
+            + ("the" if cached is None else "{cached:bytes} of")
+            + " page cache could not keep",
+            read=cache.misses * facts.page_bytes,
+            cached=cached,
         ),
         saving=saving.all_of_it("if all of it fits into memory"),
         confidence=0.6 if full is None else 0.8,

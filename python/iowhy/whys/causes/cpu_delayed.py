@@ -1,6 +1,7 @@
 """Ready threads wait for a CPU while CPUs idle."""
 
 from iowhy.relations.cpu_limits import LEFT_OVER
+from iowhy.sentences import worded
 from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link, percent
@@ -24,9 +25,12 @@ def find(facts: Facts) -> Candidate | None:
     return Candidate(
         claims=(Claim(frozenset({classes.RUNNABLE}), modes=frozenset({evidence.DELAYED})),),
         chain=_chain(facts, share, full, steal),
-        summary="waiting for the one busy CPU that its threads share, while others idle"
+        summary=worded(
+            "cpu-delayed.one-busy-cpu",
+            "waiting for the one busy CPU that its threads share, while others idle",
+        )
         if full
-        else "waiting for a CPU although other CPUs idle",
+        else worded("cpu-delayed.others-idle", "waiting for a CPU although other CPUs idle"),
         who=evidence.one_program(facts) or "",
         saving=saving.all_of_it("if each thread gets a CPU at once"),
         # A guest sees only in part what its hypervisor does.

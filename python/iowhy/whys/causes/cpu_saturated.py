@@ -2,6 +2,7 @@
 
 from iowhy.invocation import as_root
 from iowhy.relations.cpu_limits import SATURATED, SHORTAGE
+from iowhy.sentences import Sentence, worded
 from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link, percent, plural
@@ -73,29 +74,40 @@ def _remedies(facts: Facts, *, crowded: bool, bound: bool) -> tuple[Remedy, ...]
     return (more, _WHO if facts.budget.basis == "machine" else evidence.by_function(facts))
 
 
-def _summary(facts: Facts, full: float, runnable: float, *, crowded: bool) -> str:
+def _summary(facts: Facts, full: float, runnable: float, *, crowded: bool) -> Sentence:
     """What it did: computing, waiting for a CPU, or both; on how many CPUs, if others use none of them."""
     if crowded and full < NONE:
-        return "waiting for a CPU while other processes keep the CPUs busy"
+        return worded(
+            "cpu-saturated.crowded", "waiting for a CPU while other processes keep the CPUs busy"
+        )
     cpus, quota = _cpus(facts), facts.machine.quota_cores
     bound = links.bound_cpus(facts)
     if crowded:
-        busy = "on CPUs that others use too"
+        busy = worded("on-cpus.shared", "on CPUs that others use too")
     elif _not_all_the_time(facts, full + runnable):
-        busy = f"on CPUs that are {percent(facts.machine.busy or 0.0)} busy on average"
+        average = facts.machine.busy or 0.0
+        busy = worded(
+            "on-cpus.average", "on CPUs that are {busy:share} busy on average", busy=average
+        )
     elif cpus is None:
-        busy = "on CPUs that are all busy"
+        busy = worded("on-cpus.all", "on CPUs that are all busy")
     elif quota is not None and quota < cpus:
-        busy = f"with all of its quota of {quota:.2g} CPUs"
-    elif cpus == 1:
-        busy = f"on the only CPU{'' if bound is None else ' that it may run on'}"
+        busy = worded("on-cpus.quota", "with all of its quota of {quota:.2g} CPUs", quota=quota)
     else:
-        busy = f"with all {cpus} CPUs{'' if bound is None else ' that it may run on'} busy"
+        may = "" if bound is None else " that it may run on"
+        words = "on the only CPU" + may if cpus == 1 else "with all {cpus} CPUs" + may + " busy"
+        busy = worded("on-cpus.number", words, cpus=cpus)
     if facts.budget.basis == "machine" or runnable < NONE:
-        return f"computing {busy}"
+        return worded("cpu-saturated.computing", "computing {busy}", busy=busy)
     if full < NONE:
-        return f"waiting for a CPU {busy}"
-    return f"computing, or waiting for a CPU ({percent(runnable)}), {busy}"
+        return worded("cpu-saturated.waiting", "waiting for a CPU {busy}", busy=busy)
+    return worded(
+        "cpu-saturated.both",
+        "computing, or waiting for a CPU ({runnable:share}), {busy}",
+        runnable=runnable,
+        full=full,
+        busy=busy,
+    )
 
 
 def _not_all_the_time(facts: Facts, share: float) -> bool:

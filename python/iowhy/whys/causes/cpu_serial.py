@@ -3,6 +3,7 @@
 from msgspec.structs import replace
 
 from iowhy.relations.cpu_limits import SERIAL_CORES
+from iowhy.sentences import Sentence, worded
 from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent
@@ -96,28 +97,39 @@ def _may_be_many_programs(facts: Facts) -> bool:
     )
 
 
-def _summary(facts: Facts, parallel: bool, bound: int | None) -> str:
+def _summary(facts: Facts, parallel: bool, bound: int | None) -> Sentence:
     """On how many CPUs it computed, and how many idled."""
     cpus = links.bound_cpus(facts) or facts.machine.cpus
     if parallel:
         return (
-            "computing on too few of the CPUs"
+            worded("cpu-serial.too-few", "computing on too few of the CPUs")
             if cpus is None
-            else f"computing on fewer than its {cpus} CPUs"
+            else worded("cpu-serial.fewer", "computing on fewer than its {cpus} CPUs", cpus=cpus)
         )
-    where = "the one CPU that it may run on" if bound == 1 else "one CPU"
-    return f"computing on {where}{_others_idle(facts)}"
+    others = _others_idle(facts)
+    return worded(
+        "cpu-serial.one",
+        "computing on "
+        + ("the one CPU that it may run on" if bound == 1 else "one CPU")
+        + (
+            ""
+            if others is None
+            else " while others idle"
+            if others < 1
+            else " while 1 other idles"
+            if others == 1
+            else " while {others} others idle"
+        ),
+        others=others,
+    )
 
 
-def _others_idle(facts: Facts) -> str:
-    """How many other CPUs of the machine idle on average, if a good part of them does."""
+def _others_idle(facts: Facts) -> int | None:
+    """How many other CPUs of the machine idle on average, 0 for an unknown number; None if no good part of them does."""
     idle, cpus = facts.machine.idle, facts.machine.cpus
     if idle is None or idle < LEFT_OVER:
-        return ""
-    number = 0 if cpus is None else min(cpus - 1, round(idle * cpus))
-    if number < 1:
-        return " while others idle"
-    return " while 1 other idles" if number == 1 else f" while {number} others idle"
+        return None
+    return 0 if cpus is None else min(cpus - 1, round(idle * cpus))
 
 
 def _saving(facts: Facts, no_room: bool, computing_syncs: bool) -> Saving:

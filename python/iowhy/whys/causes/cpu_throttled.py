@@ -2,6 +2,7 @@
 
 import math
 
+from iowhy.sentences import Sentence, worded
 from iowhy.whys import classes, named, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.causes.cpu_delayed import DEDICATED_CPUS
@@ -49,7 +50,9 @@ def find(facts: Facts) -> Candidate | None:
                 else []
             ),
         ),
-        summary=_summary(facts) if by_quota else "waiting for CPUs that the hypervisor withholds",
+        summary=_summary(facts)
+        if by_quota
+        else worded("cpu-throttled.stolen", "waiting for CPUs that the hypervisor withholds"),
         saving=saving.all_of_it(
             "if no other work takes the CPUs" if by_quota else "on a host with idle CPUs"
         ),
@@ -73,10 +76,14 @@ def _remedies(facts: Facts) -> tuple[Remedy, ...]:
     return (more, Remedy(fewer, risk="less is done at a time"))
 
 
-def _summary(facts: Facts) -> str:
+def _summary(facts: Facts) -> Sentence:
     quota = facts.machine.quota_cores
-    much = "its CPU quota" if quota is None else f"its quota of {quota:.2g} CPUs"
-    return f"waiting because its control group has used up {much}"
+    return worded(
+        "cpu-throttled.quota-used",
+        "waiting because its control group has used up its "
+        + ("CPU quota" if quota is None else "quota of {quota:.2g} CPUs"),
+        quota=quota,
+    )
 
 
 def _stopped_by_quota(facts: Facts) -> bool:

@@ -3,6 +3,7 @@
 from msgspec.structs import replace
 
 from iowhy.invocation import quoted
+from iowhy.sentences import worded
 from iowhy.whys import classes, links, named, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, size
@@ -37,7 +38,11 @@ def find(facts: Facts) -> Candidate | None:
     return Candidate(
         claims=(Claim(WAITS),),
         chain=_chain(facts, filesystem, asked, moved),
-        summary=f"writing data twice: to the journal of {filesystem.mount} first, then to its place",
+        summary=worded(
+            "data-journaled.twice",
+            "writing data twice: to the journal of {mount} first, then to its place",
+            mount=filesystem.mount,
+        ),
         saving=saving.all_but_moving(facts, tuple(WAITS), asked, "if data is written once"),
         remedies=_remedies(facts, filesystem.mount),
         needs=("syscalls", "block_requests", "waits"),

@@ -2,6 +2,7 @@
 
 from msgspec.structs import replace
 
+from iowhy.sentences import Sentence, worded
 from iowhy.whys import classes, evidence, links, named, next_command, saving
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link, percent, size
@@ -66,7 +67,7 @@ def find(facts: Facts) -> Candidate | None:
                 "device-contended.others-bytes",
             ),
         ),
-        summary=f"waiting for {requests.device}, {_by_whom(facts, dirtier, loudest)}",
+        summary=_says(facts, dirtier, loudest),
         saving=saving.all_of_it("if nothing else uses the device"),
         remedies=(
             _later(facts, dirtier, loudest),
@@ -77,13 +78,22 @@ def find(facts: Facts) -> Candidate | None:
     )
 
 
-def _by_whom(facts: Facts, dirtier: Culprit | None, loudest: str | None) -> str:
-    """Who keeps the device busy, as the end of a sentence. `loudest` is a file if no process is known."""
-    if dirtier is not None:
-        return f"busy writing what {named.other(facts, dirtier.who())} dirtied"
-    if loudest is None:
-        return "which other processes keep busy"
-    return f"which others keep busy, mostly {'for ' if loudest.startswith('/') else ''}{named.other(facts, loudest)}"
+def _says(facts: Facts, dirtier: Culprit | None, loudest: str | None) -> Sentence:
+    """Who keeps the device busy; `loudest` is a file if no process is known."""
+    who = loudest if dirtier is None else dirtier.who()
+    by = (
+        "busy writing what {who} dirtied"
+        if dirtier is not None
+        else "which other processes keep busy"
+        if who is None
+        else "which others keep busy, mostly " + ("for {who}" if who.startswith("/") else "{who}")
+    )
+    return worded(
+        "device-contended.by-whom",
+        "waiting for {device}, " + by,
+        device=facts.requests.device,
+        who=None if who is None else named.other(facts, who),
+    )
 
 
 def _later(facts: Facts, dirtier: Culprit | None, loudest: str | None) -> Remedy:
@@ -144,7 +154,11 @@ def _by_counters(facts: Facts) -> Candidate | None:
                 "device-contended.devices",
             ),
         ),
-        summary=f"waiting for {device.name}, which other processes keep busy",
+        summary=worded(
+            "device-contended.by-others",
+            "waiting for {device}, which other processes keep busy",
+            device=device.name,
+        ),
         saving=saving.all_of_it("if nothing else uses the device"),
         confidence=0.6,
         lowered_by=("only counters are known, not single requests: these need root",),

@@ -1,7 +1,9 @@
 """The device never rests: its queue is full, or it moves all it can."""
+# long: a device is seen busy in four ways, each with its own evidence
 
 from msgspec.structs import replace
 
+from iowhy.sentences import Sentence, worded
 from iowhy.whys import classes, evidence, health, links, named, next_command, saving, thresholds
 from iowhy.whys.budget import NO_DIRECTION
 from iowhy.whys.cause import Cause, Threshold
@@ -90,16 +92,7 @@ def _found(facts: Facts) -> Candidate | None:
     return Candidate(
         claims=(Claim(classes.STORAGE, fraction=1.0 if others is None else 1 - others),),
         chain=_chain(facts, busy, median, run),
-        summary=f"waiting for {_name(facts)}, which hardly rests"
-        + (
-            f" and moves data in runs of {size(run)}"
-            if run is not None
-            else f" and moves large requests (median {size(median)})"
-            if large and median is not None and median >= LARGE_BYTES
-            else " and moves data in order"
-            if large
-            else f" (queue depth {depth:.1f})"
-        ),
+        summary=_says(facts, large, run, median, depth),
         saving=_HALF
         if well_used
         else saving.all_but_moving(
@@ -113,6 +106,24 @@ def _found(facts: Facts) -> Candidate | None:
         else _TAKE_TURNS,
         by_remedy=_by_remedy(facts),
         needs=("block_requests", "waits"),
+    )
+
+
+def _says(
+    facts: Facts, large: bool, run: float | None, median: float | None, depth: float
+) -> Sentence:
+    """What it did in that time."""
+    words = "waiting for {device}, which hardly rests" + (
+        " and moves data in runs of {run:bytes}"
+        if run is not None
+        else " and moves large requests (median {each:bytes})"
+        if large and median is not None and median >= LARGE_BYTES
+        else " and moves data in order"
+        if large
+        else " (queue depth {depth:.1f})"
+    )
+    return worded(
+        "device-saturated.no-rest", words, device=_name(facts), run=run, each=median, depth=depth
     )
 
 
@@ -245,9 +256,17 @@ def _device_alone(facts: Facts) -> Candidate | None:
     return Candidate(
         claims=(Claim(classes.STORAGE),) if known else (),
         chain=chain_of(found.shown),
-        summary=f"waiting for {found.name}, which hardly rests (queue depth {found.depth:.1f})"
-        if known
-        else f"serving requests without rest (queue depth {found.depth:.1f})",
+        summary=worded(
+            "device-saturated.queue",
+            (
+                "waiting for {device}, which hardly rests"
+                if known
+                else "serving requests without rest"
+            )
+            + " (queue depth {depth:.1f})",
+            device=found.name,
+            depth=found.depth,
+        ),
         saving=_HALF,
         by_remedy=_BY_DEVICES,
         confidence=0.7 if known else 0.5,
@@ -286,7 +305,12 @@ def _large_in_order(facts: Facts) -> Candidate | None:
                         "device-saturated.seeks",
                     ),
                 ),
-                summary=f"waiting for {volume}, which moves large requests in order ({size(sizes[volume])} each)",
+                summary=worded(
+                    "device-saturated.large-in-order",
+                    "waiting for {volume}, which moves large requests in order ({request:bytes} each)",
+                    volume=volume,
+                    request=sizes[volume],
+                ),
                 saving=_HALF,
                 by_remedy=_BY_DEVICES,
                 remedies=_well_used(facts),
@@ -303,10 +327,10 @@ def _blocked_only(facts: Facts) -> Candidate | None:
     if not facts.run.pasted or not machine.waits_for_disks or blocked is None or share is None:
         return None
     disks = sorted(facts.measured.metric("operations_per_s").items(), key=lambda pair: -pair[1])
-    if disks and not any(rate > 0 for _, rate in disks):
+    active = [one for one in disks if one[1] > 0]
+    if disks and not active:
         # The listed disks do nothing: what is waited for is not among them.
         return None
-    active = [name for name, rate in disks if rate > 0]
     always = share >= ALWAYS
     return Candidate(
         claims=(
@@ -332,18 +356,20 @@ def _blocked_only(facts: Facts) -> Candidate | None:
             ),
             link(
                 "the load is on "
-                + ", ".join(
-                    f"{name} ({rate:.0f} operations/s)" for name, rate in disks if rate > 0
-                ),
+                + ", ".join(f"{name} ({rate:.0f} operations/s)" for name, rate in active),
                 sum(rate for _, rate in disks),
                 "operations/s",
                 "measurements",
                 "device-saturated.sum",
             )
-            if any(rate > 0 for _, rate in disks)
+            if active
             else None,
         ),
-        summary=f"waiting for {active[0] if len(active) == 1 else 'disks'} while CPUs idle",
+        summary=worded(
+            "device-saturated.cpus-idle",
+            "waiting for {device} while CPUs idle",
+            device=active[0][0] if len(active) == 1 else "disks",
+        ),
         saving=_HALF,
         by_remedy=_BY_DEVICES,
         confidence=0.5 if always else 0.4,

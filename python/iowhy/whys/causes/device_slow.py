@@ -5,6 +5,7 @@ import re
 from msgspec import Struct
 from msgspec.structs import replace
 
+from iowhy.sentences import Sentence, worded
 from iowhy.whys import classes, evidence, health, links, named, next_command, saving, thresholds
 from iowhy.whys.budget import NO_DIRECTION
 from iowhy.whys.cause import Cause, Threshold
@@ -87,14 +88,7 @@ def _found(facts: Facts) -> Candidate | None:
     return Candidate(
         claims=(Claim(classes.STORAGE, fraction=beyond.claimed * (1.0 if busy is None else busy)),),
         chain=_chain(facts, median, (count, late) if outliers else None, failing),
-        summary=f"waiting for {requests.device}, which "
-        + (
-            f"failed {plural(requests.errors, 'request')}"
-            if failing
-            else f"stalled for {plural(count, 'request')}"
-            if outliers and not slow
-            else f"takes {duration(median)} per request though its queue is short"
-        ),
+        summary=_says(facts, failing, count if outliers and not slow else None, median),
         saving=Saving(
             beyond.saved,
             f"if {requests.device} answers in {duration(usual)}"
@@ -103,6 +97,27 @@ def _found(facts: Facts) -> Candidate | None:
         ),
         remedies=_remedies(facts, requests.device),
         needs=("block_requests",),
+    )
+
+
+def _says(facts: Facts, failing: bool, stalled: int | None, median: float) -> Sentence:
+    """What it did in that time."""
+    return worded(
+        "device-slow.requests",
+        "waiting for {device}, which "
+        + (
+            "failed {errors:count request}"
+            if failing
+            else (
+                "stalled for {requests:count request}"
+                if stalled is not None
+                else "takes {each:ns} per request though its queue is short"
+            )
+        ),
+        device=facts.requests.device,
+        errors=facts.requests.errors,
+        requests=stalled,
+        each=median,
     )
 
 
@@ -168,9 +183,13 @@ def _stuck(facts: Facts) -> Candidate | None:
                 "device-slow.depth",
             ),
         ),
-        summary=f"waiting for {name}, which is stuck: it completes no request"
+        summary=worded(
+            "device-slow.stuck",
+            "waiting for {name}, which is stuck: it completes no request",
+            name=name,
+        )
         if facts.budget.known
-        else "completing no request (the device is stuck)",
+        else worded("device-slow.completes-none", "completing no request (the device is stuck)"),
         saving=saving.all_of_it(f"if {name} answers at all"),
         remedies=_remedies(facts, name),
         confidence=0.8,
@@ -202,7 +221,9 @@ def _silent(facts: Facts) -> Candidate | None:
                 "device-slow.silent",
             ),
         ),
-        summary=f"waiting for {where}, which does not answer",
+        summary=worded(
+            "device-slow.no-answer", "waiting for {where}, which does not answer", where=where
+        ),
         saving=saving.all_of_it(f"if {found.name} answers at all"),
         remedies=_remedies(facts, found.name),
         confidence=0.85,
@@ -226,16 +247,22 @@ def _counters(facts: Facts) -> Candidate | None:
     if bursts and (busy >= ALWAYS or device.wait_ns <= BURSTS * allowed):
         return None
     beyond = Part.of(allowed, device.wait_ns, allowed)
-    queue = (
-        f"though it is only {percent(busy)} busy"
-        if bursts or not known
-        else "though its queue is short"
-    )
-    each = f"{duration(device.wait_ns)} per request {queue}"
     return Candidate(
         claims=(Claim(classes.STORAGE, fraction=beyond.claimed),) if known else (),
         chain=chain_of(links.device_load(facts)),
-        summary=f"waiting for {device.name}, which takes {each}" if known else f"taking {each}",
+        summary=worded(
+            "device-slow.waits",
+            ("waiting for {device}, which takes" if known else "taking")
+            + " {each:ns} per request "
+            + (
+                "though it is only {busy:share} busy"
+                if bursts or not known
+                else "though its queue is short"
+            ),
+            device=device.name,
+            each=device.wait_ns,
+            busy=busy,
+        ),
         saving=Saving(beyond.saved, f"if {device.name} answers in {duration(allowed)}"),
         remedies=_remedies(facts, device.name),
         confidence=0.7 if known and not bursts else 0.5,

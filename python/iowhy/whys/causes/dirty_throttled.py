@@ -1,5 +1,6 @@
 """Writers are paused because too much is dirty."""
 
+from iowhy.sentences import Sentence, worded
 from iowhy.whys import classes, evidence, links, next_command, saving
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, percent, size
@@ -70,12 +71,21 @@ def find(facts: Facts) -> Candidate | None:
             limit,
             links.device_load(facts),
         ),
-        summary=f"paused by the kernel, as it writes faster than {_device(facts)} takes the data (dirty limit)",
+        summary=_says(facts),
         saving=saving.all_of_it("if all written data may stay in memory until the end")
         if fits
         else saving.half("bytes, or a device twice as fast"),
         remedies=(_raise(facts), less, _EARLIER) if fits else (less, _EARLIER),
         needs=("dirty_throttle", "waits"),
+    )
+
+
+def _says(facts: Facts) -> Sentence:
+    """What it did in that time."""
+    return worded(
+        "dirty-throttled.limit",
+        "paused by the kernel, as it writes faster than {device} takes the data (dirty limit)",
+        device=_device(facts),
     )
 
 

@@ -4,6 +4,7 @@ from pathlib import PurePath
 
 from iowhy import units
 from iowhy.invocation import quoted
+from iowhy.sentences import worded
 from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, percent, plural, size
@@ -55,9 +56,12 @@ def find(facts: Facts) -> Candidate | None:
                 "file-fragmented.remains-ns",
             ),
         ),
-        summary=(
-            f"waiting for {name}, fragmented into {count(file.extents)} extents: "
-            f"requests of {size(owner.median_bytes)} that jump"
+        summary=worded(
+            "file-fragmented.in-pieces",
+            "waiting for {name}, fragmented into {extents:count} extents: requests of {request:bytes} that jump",
+            name=name,
+            extents=file.extents,
+            request=owner.median_bytes,
         ),
         saving=saving.all_of_it("if the file is in one piece"),
         remedies=_remedies(filesystem, file),
@@ -192,7 +196,12 @@ def _printed(facts: Facts) -> Candidate | None:
     return Candidate(
         claims=(Claim(AMONG),),
         chain=_printed_chain(facts, file, sequentiality, seeks, request),
-        summary=f"accessing {file}, which is fragmented (sequentiality {percent(sequentiality)}), in small requests that jump",
+        summary=worded(
+            "file-fragmented.fragmented",
+            "accessing {file}, which is fragmented (sequentiality {sequentiality:share}), in small requests that jump",
+            file=file,
+            sequentiality=sequentiality,
+        ),
         saving=saving.all_of_it("if the file is in one piece"),
         confidence=0.85,
         lowered_by=() if fixed is None else ("the text shows no shares of time",),

@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from iowhy.invocation import quoted
+from iowhy.sentences import worded
 from iowhy.whys import classes, evidence, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link, percent
@@ -55,7 +56,19 @@ def find(facts: Facts) -> Candidate | None:
     return Candidate(
         claims=_claims(facts, min(1.0, sum(kinds.values())), workers),
         chain=_chain(facts, does, own, workers),
-        summary=f"{does} in the kernel{_for(layer)}",
+        summary=worded(
+            "filesystem-cpu.does",
+            "{does} in the kernel"
+            + (
+                ""
+                if layer is None
+                else ", for {name} ({kind})"
+                if layer.how is None
+                else ", for {name} ({kind}, {how})"
+            ),
+            does=does,
+            **({} if layer is None else {"name": layer.name, "kind": layer.kind, "how": layer.how}),
+        ),
         saving=saving.all_of_it(f"if {does} took no time"),
         remedies=_remedies(does, layer),
         confidence=0.9 if own >= waiting else 0.75,
@@ -64,14 +77,6 @@ def find(facts: Facts) -> Candidate | None:
         else ("what the kernel's threads compute is estimated from the machine's CPU time",),
         needs=("thread_time", "user_stacks") if own >= waiting else ("thread_time", "cpu_samples"),
     )
-
-
-def _for(layer: work.Layer | None) -> str:
-    """`, for /data (btrfs, zstd:15)`."""
-    if layer is None:
-        return ""
-    how = "" if layer.how is None else f", {layer.how}"
-    return f", for {layer.name} ({layer.kind}{how})"
 
 
 def _workers(facts: Facts) -> _Workers | None:

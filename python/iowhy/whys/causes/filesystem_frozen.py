@@ -1,6 +1,7 @@
 """A frozen filesystem takes no writes until it is thawed."""
 
 from iowhy.invocation import quoted
+from iowhy.sentences import worded
 from iowhy.whys import classes, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, duration, link, percent, plural
@@ -24,7 +25,12 @@ def find(facts: Facts) -> Candidate | None:
     return Candidate(
         claims=(Claim(LOCKS, reasons=frozenset({REASON})),),
         chain=_chain(found, share, who),
-        summary=f"waiting to write to {_where(found)}, which {who[0] if who else 'somebody'} has frozen",
+        summary=worded(
+            "filesystem-frozen.frozen",
+            "waiting to write to {where}, which {who} has frozen",
+            where=_where(found),
+            who=who[0] if who else "somebody",
+        ),
         who=found.comm or "",
         saving=saving.all_of_it("if it is not frozen"),
         remedies=(_find(who), _thaw(found.mount)),

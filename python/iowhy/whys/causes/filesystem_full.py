@@ -1,6 +1,7 @@
 """The filesystem is short of free space, and makes room before it takes more."""
 
 from iowhy.invocation import quoted
+from iowhy.sentences import worded
 from iowhy.whys import classes, evidence, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, duration, link, percent, plural, size
@@ -29,7 +30,11 @@ def find(facts: Facts) -> Candidate | None:
     return Candidate(
         claims=claims,
         chain=_chain(short, share, where, facts.page_bytes),
-        summary=f"waiting for {where} to make room: it is short of free space",
+        summary=worded(
+            "filesystem-full.short",
+            "waiting for {where} to make room: it is short of free space",
+            where=where,
+        ),
         saving=saving.all_of_it("if there is room"),
         remedies=_remedies(short.filesystem),
         needs=("waits", "stacks"),

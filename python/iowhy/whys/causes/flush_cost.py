@@ -2,9 +2,10 @@
 
 from msgspec.structs import replace
 
+from iowhy.sentences import worded
 from iowhy.whys import classes, evidence, links, named, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import chain_of, duration, link, percent, plural, size
+from iowhy.whys.chain import chain_of, link, percent, plural, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.requests import Requests
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
@@ -66,9 +67,12 @@ def find(facts: Facts) -> Candidate | None:
     return Candidate(
         claims=(Claim(frozenset({classes.SYNC})),),
         chain=_chain(facts, flush, each),
-        summary=(
-            f"waiting for {_names(requests)} to flush its write cache: "
-            f"{plural(requests.flushes, 'flush', 'flushes')} of {duration(requests.flush_ns / requests.flushes)}"
+        summary=worded(
+            "flush-cost.flushes",
+            "waiting for {devices} to flush its write cache: {flushes:count flush/flushes} of {each:ns}",
+            devices=_names(requests),
+            flushes=requests.flushes,
+            each=requests.flush_ns / requests.flushes,
         ),
         saving=saving.once(
             max(requests.flushes, facts.calls.syncs.calls),
@@ -187,7 +191,7 @@ def _measured(facts: Facts) -> Candidate | None:
             )
             for reason, part in named[:3]
         ),
-        summary="waiting for the device to flush its write cache",
+        summary=worded("flush-cost.flushing", "waiting for the device to flush its write cache"),
         saving=saving.all_of_it("if it syncs once"),
         confidence=0.7,
     )

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from iowhy.invocation import as_root, quoted
+from iowhy.sentences import worded
 from iowhy.tables import calls
 from iowhy.whys import classes, named, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
@@ -41,8 +42,13 @@ def find(facts: Facts) -> Candidate | None:
             silent,
             *_spent(facts, process, daemon, found, share),
         ),
-        summary=f"waiting for {process}, which serves {where}"
-        + ("" if silent is None else " and does not answer"),
+        summary=worded(
+            "fuse-daemon.serves",
+            "waiting for {process}, which serves {where}"
+            + ("" if silent is None else " and does not answer"),
+            process=process,
+            where=where,
+        ),
         saving=saving.all_of_it("if it answered at once"),
         by_remedy=dict.fromkeys(
             _STILL_COMPUTES, saving.half("work: the kernel decompresses as well")

@@ -1,8 +1,9 @@
 """No cause explains more than a small share."""
 
+from iowhy.sentences import Sentence, worded
 from iowhy.whys import classes, links, thresholds
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import chain_of, duration, link, percent
+from iowhy.whys.chain import chain_of, link, percent
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Finding, Saving
 from iowhy.whys.remedy import Remedy
@@ -49,30 +50,40 @@ def find(facts: Facts) -> Candidate | None:
     )
 
 
-def _summary(facts: Facts, storage: float) -> str:
+def _summary(facts: Facts, storage: float) -> Sentence:
     """Completes "ls took 12 ms, …": what it did most of that, and what a disk that takes no time would save."""
-    computing, idle = facts.budget.elapsed(*classes.CPU), facts.budget.elapsed(classes.IDLE)
+    budget, of_ns = facts.budget, facts.shares_of_ns
+    computing, idle = budget.elapsed(*classes.CPU), budget.elapsed(classes.IDLE)
     share, words = (idle, "idle") if idle > computing else (computing, "computing")
-    saves = f"save at most {_amount(facts, storage)}" if storage > 0 else "not help"
-    if facts.shares_of_ns is None or facts.budget.basis != "threads":
-        said = (
-            f"the job spent {percent(share)} of its time outside of calls of I/O"
-            if facts.budget.basis == "job"
-            else f"the CPUs were idle {percent(share)} of the time"
-            if words == "idle" and facts.budget.basis == "machine"
-            else f"{percent(share)} of the time went into {words}"
+    timed = of_ns is not None and budget.basis == "threads"
+    # Without the number of CPUs, what is waited is a lower bound.
+    bounded = budget.lower_bound and storage > 0 and not timed
+    return worded(
+        "healthy.mostly",
+        (
+            "{time:ns} of it {words}"
+            if timed
+            else "the job spent {share:share} of its time outside of calls of I/O"
+            if budget.basis == "job"
+            else "the CPUs were idle {share:share} of the time"
+            if words == "idle" and budget.basis == "machine"
+            else "{share:share} of the time went into {words}"
         )
-        # Without the number of CPUs, what is waited is a lower bound.
-        bounded = facts.budget.lower_bound and storage > 0
-        return said if bounded else f"{said}; a faster disk would {saves}"
-    return f"{_amount(facts, share)} of it {words}; a faster disk would {saves}"
-
-
-def _amount(facts: Facts, share: float) -> str:
-    """A share of the time as a duration; in percent if the time of threads is not known."""
-    if facts.shares_of_ns is None or facts.budget.basis != "threads":
-        return percent(share)
-    return duration(share * facts.shares_of_ns)
+        + (
+            ""
+            if bounded
+            else "; a faster disk would not help"
+            if storage <= 0
+            else "; a faster disk would save at most {saves:ns}"
+            if timed
+            else "; a faster disk would save at most {storage:share}"
+        ),
+        words=words,
+        share=share,
+        storage=storage,
+        time=share * (of_ns or 0),
+        saves=storage * (of_ns or 0),
+    )
 
 
 def _waiting_would_show(facts: Facts) -> bool:

@@ -1,5 +1,6 @@
 """A job computes and waits for I/O in turns."""
 
+from iowhy.sentences import worded
 from iowhy.whys import classes, next_command, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, size
@@ -53,7 +54,10 @@ def find(facts: Facts) -> Candidate | None:
             if calls
             else None,
         ),
-        summary="waiting for its reads and writes instead of computing at the same time",
+        summary=worded(
+            "io-not-overlapped.instead",
+            "waiting for its reads and writes instead of computing at the same time",
+        ),
         saving=Saving(min(1.0, other / moving), "if it computes at the same time"),
         remedies=_remedies(job),
         confidence=0.6,

@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from iowhy.sentences import Sentence, worded
 from iowhy.whys import classes, evidence, links, named, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.causes.dirty_throttled import dirty_reasons
@@ -73,11 +74,7 @@ def find(facts: Facts) -> Candidate | None:
     return Candidate(
         claims=tuple(claims),
         chain=chain_of(*chain),
-        summary=f"waiting at a limit of its control group, which may {limits[0].may}"
-        if limits
-        else f"waiting in the kernel's I/O throttling ({', '.join(sorted(reasons))})"
-        if reasons
-        else f"waiting while {name} is only {percent(busy)} busy: something holds its requests back",
+        summary=_says(limits, reasons, name, busy),
         saving=saving.all_of_it("if nothing else limits it")
         if busy is None
         else Saving(1 - busy, f"{name}'s own work remains, {percent(busy)} of the wait"),
@@ -89,6 +86,30 @@ def find(facts: Facts) -> Candidate | None:
         else (*_of_kernel(facts, reasons), *_LOOK),
         # No lever removes what else may hold it back (the kernel's own throttling, a volume's limit).
         provable=bool(limits),
+    )
+
+
+def _says(limits: list[_Limit], reasons: frozenset[str], name: str, busy: float | None) -> Sentence:
+    """What it did in that time."""
+    return (
+        worded(
+            "io-throttled.at-limit",
+            "waiting at a limit of its control group, which may {may}",
+            may=limits[0].may,
+        )
+        if limits
+        else worded(
+            "io-throttled.kernel",
+            "waiting in the kernel's I/O throttling ({reasons})",
+            reasons=", ".join(sorted(reasons)),
+        )
+        if reasons
+        else worded(
+            "io-throttled.held-back",
+            "waiting while {name} is only {busy:share} busy: something holds its requests back",
+            name=name,
+            busy=busy,
+        )
     )
 
 

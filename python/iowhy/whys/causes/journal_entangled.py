@@ -2,6 +2,7 @@
 
 from msgspec.structs import replace
 
+from iowhy.sentences import worded
 from iowhy.whys import classes, links, named, next_command, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, size
@@ -56,8 +57,11 @@ def find(facts: Facts) -> Candidate | None:
             ),
             links.dirtied_by_others(facts),
         ),
-        summary=(
-            f"waiting for {count(journal.commits)} journal commits, which write {size(foreign)} of other files' data"
+        summary=worded(
+            "journal-entangled.commits",
+            "waiting for {commits:count} journal commits, which write {others:bytes} of other files' data",
+            commits=journal.commits,
+            others=foreign,
         ),
         saving=Saving(foreign / (foreign + own), f"if commits write only its own {size(own)}"),
         remedies=_remedies(facts),

@@ -3,6 +3,7 @@
 from msgspec.structs import replace
 
 from iowhy import units
+from iowhy.sentences import Sentence, worded
 from iowhy.whys import classes, next_command, saving
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, duration, link, percent, plural
@@ -31,8 +32,6 @@ def find(facts: Facts) -> Candidate | None:
         return None
     most = waited_longest(facts.relations, [reason for reason, _ in reasons])
     where, name = _where(most)
-    on = f" on {name}" if name else f" ({reasons[0][0]})" if reasons else ""
-    call = "" if most is None else f" in {most.call or 'page faults'}"
     return Candidate(
         claims=(Claim(_LOCKS, fraction=fraction, reasons=_held_by_threads(facts)),),
         chain=chain_of(
@@ -61,7 +60,7 @@ def find(facts: Facts) -> Candidate | None:
                 "threads",
             ),
         ),
-        summary=f"waiting{call} for a kernel lock{on}, held by another thread",
+        summary=_says(most, name, reasons),
         saving=saving.all_of_it("if no two threads need the same lock"),
         remedies=_remedies(reasons, most),
         needs=("waits", "stacks"),
@@ -69,6 +68,21 @@ def find(facts: Facts) -> Candidate | None:
         lowered_by=()
         if held is not None
         else ("it is not known whether another thread holds the lock",),
+    )
+
+
+def _says(most: Waited | None, name: str | None, reasons: list[tuple[str, float]]) -> Sentence:
+    """What it did in that time."""
+    return worded(
+        "lock-contended.held",
+        "waiting"
+        + ("" if most is None else " in {call}")
+        + " for a kernel lock"
+        + (" on {name}" if name else " ({reason})" if reasons else "")
+        + ", held by another thread",
+        call=None if most is None else most.call or "page faults",
+        name=name,
+        reason=reasons[0][0] if reasons else None,
     )
 
 

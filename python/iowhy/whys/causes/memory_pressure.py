@@ -2,6 +2,7 @@
 
 import re
 
+from iowhy.sentences import Sentence, worded
 from iowhy.whys import classes, evidence, named, next_command, saving
 from iowhy.whys.budget import NO_DIRECTION
 from iowhy.whys.cause import Cause, Threshold
@@ -67,8 +68,12 @@ def find(facts: Facts) -> Candidate | None:
                 "pressure",
             ),
         ),
-        summary=("waiting for memory" if waits >= reclaim else "freeing memory on a CPU")
-        + _short_of(facts),
+        summary=worded(
+            "memory-pressure.short",
+            ("waiting for memory" if waits >= reclaim else "freeing memory on a CPU")
+            + "{short_of}",
+            short_of=_short_of(facts),
+        ),
         saving=saving.all_of_it(_FITS),
         needs=("waits", "vm_samples"),
         confidence=0.85,
@@ -78,7 +83,7 @@ def find(facts: Facts) -> Candidate | None:
     )
 
 
-def _short_of(facts: Facts) -> str:
+def _short_of(facts: Facts) -> Sentence | str:
     """What shows that memory is short."""
     machine = facts.machine
     hits, limit, swapped = (
@@ -87,10 +92,13 @@ def _short_of(facts: Facts) -> str:
         machine.swap_pages,
     )
     if hits and limit is not None:
-        return f", at the group's limit of {size(limit)}"
+        return worded("memory-short.limit", ", at the group's limit of {limit:bytes}", limit=limit)
     if swapped is not None and swapped >= evidence.SWAP_PAGES:
-        return f", while {size(swapped * facts.page_bytes)} were swapped"
-    return "" if not machine.direct_scan_pages else ": its threads must find free pages themselves"
+        bytes_ = swapped * facts.page_bytes
+        return worded("memory-short.swapped", ", while {bytes:bytes} were swapped", bytes=bytes_)
+    if not machine.direct_scan_pages:
+        return ""
+    return worded("memory-short.scans", ": its threads must find free pages themselves")
 
 
 def _remedies(facts: Facts) -> tuple[Remedy, ...]:
@@ -187,7 +195,13 @@ def _by_pressure(facts: Facts) -> Candidate | None:
                 "memory-pressure.share",
             ),
         ),
-        summary=f"waiting for memory{f' in {group}' if group else ''}: threads free some themselves or read evicted pages again",
+        summary=worded(
+            "memory-pressure.stalls",
+            "waiting for memory"
+            + (" in {group}" if group else "")
+            + ": threads free some themselves or read evicted pages again",
+            group=group,
+        ),
         saving=saving.all_of_it(_FITS),
         needs=("waits", "vm_samples"),
         confidence=0.6,
@@ -221,7 +235,9 @@ def _by_kswapd(facts: Facts) -> Candidate | None:
                 "memory-pressure.shares",
             ),
         ),
-        summary="freeing memory in the kernel nearly without rest",
+        summary=worded(
+            "memory-pressure.kswapd", "freeing memory in the kernel nearly without rest"
+        ),
         saving=saving.all_of_it(_FITS),
         confidence=0.4,
         lowered_by=("the text does not show whether memory is short, nor who waits for it",),

@@ -1,8 +1,9 @@
 """Directories and inodes not in memory."""
 
+from iowhy.sentences import worded
 from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import chain_of, count, link, percent, plural, size
+from iowhy.whys.chain import chain_of, count, link, percent, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.holders import held_share, share_while_reading
 from iowhy.whys.facts.metadata import NAME_CALLS, Metadata
@@ -71,8 +72,12 @@ def find(facts: Facts) -> Candidate | None:
             *_read(facts, read),
             links.device_load(facts),
         ),
-        summary="reading directories and inodes that were not in memory yet"
-        + (f" ({plural(read.requests, 'request')})" if read.requests else ""),
+        summary=worded(
+            "metadata-cold.cold",
+            "reading directories and inodes that were not in memory yet"
+            + (" ({requests:count request})" if read.requests else ""),
+            requests=read.requests,
+        ),
         saving=_in_order(facts, read) if one_head else _EIGHT_AT_ONCE,
         by_order=None if one_head else Saving(0.0, "seeks take no time on this device"),
         # A head goes from place to place whoever asks: a shorter way comes first, and more walkers only fill its pauses.

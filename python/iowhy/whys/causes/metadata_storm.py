@@ -1,5 +1,6 @@
 """A job opens and looks up files for much of its time."""
 
+from iowhy.sentences import worded
 from iowhy.whys import classes, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, percent, plural
@@ -68,7 +69,13 @@ def find(facts: Facts) -> Candidate | None:
                 "metadata-storm.total",
             ),
         ),
-        summary=f"{METADATA}: {count(opens)} opens of {plural(files, 'file')}",
+        summary=worded(
+            "metadata-storm.many-opens",
+            "{metadata}: {opens:count} opens of {files:count file}",
+            metadata=METADATA,
+            opens=opens,
+            files=files,
+        ),
         saving=Saving(1 - files / opens, f"{count(files)} opens instead of {count(opens)}")
         if again
         else saving.half("opens"),

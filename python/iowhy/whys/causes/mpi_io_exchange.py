@@ -1,5 +1,6 @@
 """MPI-IO takes longer than the filesystem's calls below it."""
 
+from iowhy.sentences import worded
 from iowhy.whys import classes, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, size
@@ -44,9 +45,15 @@ def find(facts: Facts) -> Candidate | None:
             _calls(job, together),
             job.unaligned,
         ),
-        summary="exchanging data between processes, and waiting for each other, in collective calls of MPI-IO"
+        summary=worded(
+            "mpi-io-exchange.collective",
+            "exchanging data between processes, and waiting for each other, in collective calls of MPI-IO",
+        )
         if together
-        else "waiting for locks and for each other in independent calls of MPI-IO",
+        else worded(
+            "mpi-io-exchange.independent",
+            "waiting for locks and for each other in independent calls of MPI-IO",
+        ),
         saving=saving.half("collective calls") if together else saving.half("waiting"),
         remedies=(_LARGER, _HINTS) if together else (_COLLECTIVE,),
         confidence=0.75,

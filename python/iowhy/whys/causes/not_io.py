@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from iowhy.invocation import as_root, quoted
+from iowhy.sentences import worded
 from iowhy.whys import classes, next_command, saving
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, duration, link, percent, plural
@@ -86,9 +87,14 @@ def find(facts: Facts) -> Candidate | None:
             None if found is None else _in_call(facts, found),
             _storage(facts),
         ),
-        summary=f"waiting {what}{_in(found)}, not for I/O"
+        summary=worded(
+            "not-io.waits",
+            "waiting {what}" + ("" if found is None else " in {call}") + ", not for I/O",
+            what=what,
+            call=None if found is None else found.name,
+        )
         if what
-        else "sleeping, not waiting for I/O",
+        else worded("not-io.sleeps", "sleeping, not waiting for I/O"),
         saving=saving.all_of_it("if what it waits for took no time"),
         remedies=_of_server(facts) or _remedies(facts, found, what),
         needs=("thread_time",),
@@ -104,7 +110,9 @@ def _without_work(facts: Facts, idle: float, waits_for: str) -> Candidate:
     return Candidate(
         claims=(Claim(frozenset({classes.IDLE})),),
         chain=chain_of(_asleep(idle), _storage(facts)),
-        summary=f"waiting for {waits_for}: it has no work",
+        summary=worded(
+            "not-io.no-work", "waiting for {waits_for}: it has no work", waits_for=waits_for
+        ),
         saving=Saving(0.0, "it has no work in that time"),
         remedies=(_WITH_WORK,),
         needs=("thread_time",),
@@ -162,10 +170,6 @@ def _for_what(found: _Call) -> str:
     if sleep is not None and sleep.moved_kind == "socket":
         return _PEER
     return _WORDS.get(found.name, _EVENTS)
-
-
-def _in(found: _Call | None) -> str:
-    return "" if found is None else f" in {found.name}"
 
 
 def _by_itself(sleep: Sleep) -> bool:

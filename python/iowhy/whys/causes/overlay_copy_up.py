@@ -1,8 +1,9 @@
 """An overlay copies files to its upper layer before they are changed."""
 
+from iowhy.sentences import worded
 from iowhy.whys import classes, evidence, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import chain_of, count, duration, link, percent, plural, size
+from iowhy.whys.chain import chain_of, duration, link, percent, plural, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.copied_up import OPENS, CopiedUp
 from iowhy.whys.facts.filesystems import Filesystem
@@ -28,7 +29,28 @@ def find(facts: Facts) -> Candidate | None:
     return Candidate(
         claims=(*claims, *_computing(facts, found)),
         chain=_chain(facts, found, share),
-        summary=f"copying {_what(facts, found)} to the overlay's upper layer, {_why(found)}",
+        summary=worded(
+            "overlay-copy-up.copying",
+            "copying "
+            + (
+                "files"
+                if found.files is None or found.pages is None
+                else "a file of {bytes:bytes}"
+                if found.files == 1
+                else "{files:count} files ({bytes:bytes})"
+            )
+            + " to the overlay's upper layer, "
+            + (
+                "because of {call}"
+                if found.for_data < MOSTLY
+                else "as {call} "
+                + ("opens " if found.calls[0] in OPENS else "cuts ")
+                + ("it" if found.files == 1 else "them")
+            ),
+            files=found.files,
+            bytes=None if found.pages is None else found.pages * facts.page_bytes,
+            call=found.calls[0],
+        ),
         saving=saving.all_of_it("if nothing must be copied"),
         remedies=_remedies(found),
         needs=("waits", "stacks"),
@@ -43,21 +65,6 @@ def _computing(facts: Facts, found: CopiedUp) -> tuple[Claim, ...]:
         return ()
     part = min(1.0, found.cpu_ns / kernel.thread_ns)
     return (Claim(frozenset({classes.KERNEL}), fraction=part, follows=True),) if part else ()
-
-
-def _what(facts: Facts, found: CopiedUp) -> str:
-    """What is copied, as far as it is known."""
-    if found.files is None or found.pages is None:
-        return "files"
-    bytes_ = size(found.pages * facts.page_bytes)
-    return f"a file of {bytes_}" if found.files == 1 else f"{count(found.files)} files ({bytes_})"
-
-
-def _why(found: CopiedUp) -> str:
-    call, it = found.calls[0], "it" if found.files == 1 else "them"
-    if found.for_data < MOSTLY:
-        return f"because of {call}"
-    return f"as {call} {'opens' if call in OPENS else 'cuts'} {it}"
 
 
 def _chain(facts: Facts, found: CopiedUp, share: float) -> tuple[Link, ...]:

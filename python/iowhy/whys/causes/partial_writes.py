@@ -3,6 +3,7 @@
 from msgspec.structs import replace
 
 from iowhy.invocation import quoted
+from iowhy.sentences import worded
 from iowhy.whys import classes, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, plural, size
@@ -42,7 +43,11 @@ def find(facts: Facts) -> Candidate | None:
     return Candidate(
         claims=(Claim(frozenset({classes.READ}), calls=frozenset(found.calls), reasons=_REASONS),),
         chain=_chain(found, share),
-        summary=f"reading blocks of {_where(found)} first, because each write covers only part of one",
+        summary=worded(
+            "partial-writes.blocks",
+            "reading blocks of {where} first, because each write covers only part of one",
+            where=_where(found),
+        ),
         saving=saving.all_of_it("if nothing must be read before it is written"),
         remedies=(_whole(found), _NEW, _ahead(found)),
         needs=("waits",),

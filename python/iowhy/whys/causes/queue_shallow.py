@@ -2,6 +2,7 @@
 
 from msgspec.structs import replace
 
+from iowhy.sentences import worded
 from iowhy.whys import classes, evidence, links, named, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.causes.readahead_poor import set_readahead
@@ -51,7 +52,12 @@ def find(facts: Facts) -> Candidate | None:
     return Candidate(
         claims=(Claim(BOTH, fraction=fraction),),
         chain=_chain(facts, depth, service),
-        summary=f"waiting for {name or 'the device'}, which gets only one request at a time ({duration(service)} each)",
+        summary=worded(
+            "queue-shallow.one-at-a-time",
+            "waiting for {device}, which gets only one request at a time ({service:ns} each)",
+            device=name or "the device",
+            service=service,
+        ),
         saving=saving.all_but_moving(
             facts,
             BOTH,

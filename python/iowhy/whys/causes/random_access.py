@@ -2,9 +2,10 @@
 
 from msgspec.structs import replace
 
+from iowhy.sentences import worded
 from iowhy.whys import classes, evidence, links, named, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import chain_of, count, duration, link, percent, size
+from iowhy.whys.chain import chain_of, count, link, percent, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.calls import Walk
 from iowhy.whys.facts.job import Job
@@ -55,8 +56,13 @@ def find(facts: Facts) -> Candidate | None:
             jumping,
             service,
         ),
-        summary=f"waiting while {requests.device or 'the device'} seeks: "
-        f"{percent(requests.jump_share)} of its requests jump, {duration(service)} each",
+        summary=worded(
+            "random-access.device-seeks",
+            "waiting while {device} seeks: {jumps:share} of its requests jump, {service:ns} each",
+            device=requests.device or "the device",
+            jumps=requests.jump_share,
+            service=service,
+        ),
         saving=saving.all_but_moving(facts, waits, requests.bytes, "if accessed in order"),
         remedies=tuple(remedies),
         by_remedy=remedies,
@@ -176,7 +182,7 @@ def _printed(facts: Facts) -> Candidate | None:
             link(f"yet the file is contiguous on disk (sequentiality {percent(order)})", order, "share",
                  "measurements", "random-access.order"),
         ),
-        summary="waiting while the device seeks within a contiguous file",
+        summary=worded("random-access.in-file", "waiting while the device seeks within a contiguous file"),
         saving=saving.all_of_it("if accessed in order"),
         confidence=0.7,
         fixed_share=None if facts.budget.known else seeks,
@@ -211,7 +217,11 @@ def _of_job(facts: Facts, job: Job) -> Candidate | None:
             )
             for _, way, word in ways
         ),
-        summary=f"in {' and '.join(word for _, _, word in ways)} that jump within their files",
+        summary=worded(
+            "random-access.jumps",
+            "in {calls} that jump within their files",
+            calls=" and ".join(word for _, _, word in ways),
+        ),
         saving=saving.half("jumps"),
         remedies=(_IN_ORDER,),
         confidence=0.7,

@@ -1,5 +1,6 @@
 """A few processes of a job do all its I/O."""
 
+from iowhy.sentences import worded
 from iowhy.whys import classes, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, percent, size
@@ -42,7 +43,6 @@ def _straggler(facts: Facts, job: Job, one: Straggler | None) -> Candidate | Non
         return None
     part = min(1.0, late_s / (share * job.run_s))
     more = one.bytes >= LATER * one.median_bytes
-    server = "" if one.server is None else f" (OST {one.server})"
     return Candidate(
         claims=(Claim(frozenset({classes.READ, classes.WRITE}), fraction=part),),
         chain=chain_of(
@@ -61,11 +61,18 @@ def _straggler(facts: Facts, job: Job, one: Straggler | None) -> Candidate | Non
                 "ranks-uneven.bytes",
             ),
         ),
-        summary=f"waiting for process {one.rank}, "
-        + (
-            "which reads and writes more than the others"
-            if more
-            else f"whose server{server} is slower than the others'"
+        summary=worded(
+            "ranks-uneven.one",
+            "waiting for process {rank}, "
+            + (
+                "which reads and writes more than the others"
+                if more
+                else "whose server"
+                + ("" if one.server is None else " (OST {server})")
+                + " is slower than the others'"
+            ),
+            rank=one.rank,
+            server=one.server,
         ),
         saving=saving.all_of_it("if it takes as long as the median process"),
         remedies=(_EVENLY,) if more else (_SERVER, _EVENLY),
@@ -97,7 +104,12 @@ def _few(facts: Facts, job: Job, at_once: float) -> Candidate | None:
             ),
             job.unaligned,
         ),
-        summary=f"reading and writing on {at_once:.2g} of its {count(job.processes)} processes at a time",
+        summary=worded(
+            "ranks-uneven.few",
+            "reading and writing on {at_once:.2g} of its {processes:count} processes at a time",
+            at_once=at_once,
+            processes=job.processes,
+        ),
         saving=Saving(1 - at_once / could, f"on {count(could)} processes at a time"),
         remedies=(_MORE_WRITERS, _SHARE) if job.mpi("collective_count") else (_SHARE,),
         confidence=0.8,

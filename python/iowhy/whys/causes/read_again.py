@@ -1,5 +1,6 @@
 """A job reads the same bytes more than once."""
 
+from iowhy.sentences import worded
 from iowhy.whys import classes, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link, percent, plural, size
@@ -56,7 +57,12 @@ def find(facts: Facts) -> Candidate | None:
                 "read-again.read",
             ),
         ),
-        summary=f"reading the same {size(distinct)} {read / distinct:,.0f} times",
+        summary=worded(
+            "read-again.same",
+            "reading the same {distinct:bytes} {times:,.0f} times",
+            distinct=distinct,
+            times=read / distinct,
+        ),
         saving=saving.all_of_it("if each byte is read once"),
         remedies=(_BROADCAST, _KEEP, _NEAR) if job.processes > 1 else (_KEEP, _NEAR),
         confidence=0.8,

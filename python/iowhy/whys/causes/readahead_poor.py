@@ -4,6 +4,7 @@ import re
 
 from msgspec.structs import replace
 
+from iowhy.sentences import worded
 from iowhy.whys import classes, evidence, links, named, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, size
@@ -71,7 +72,11 @@ def _wasted(facts: Facts) -> Candidate | None:
             ),
             links.request_shape(facts),
         ),
-        summary=f"reading pages ahead, {percent(cache.wasted_share)} of which nobody used",
+        summary=worded(
+            "readahead-poor.unused",
+            "reading pages ahead, {wasted:share} of which nobody used",
+            wasted=cache.wasted_share,
+        ),
         saving=Saving(
             min(1.0, saved / fraction), "if only what is asked for is read, a request for each page"
         ),
@@ -142,7 +147,11 @@ def _missing(facts: Facts) -> Candidate | None:
             ),
             links.request_shape(facts),
         ),
-        summary=f"reading in order without readahead, {size(requests.median_bytes)} at a time",
+        summary=worded(
+            "readahead-poor.without",
+            "reading in order without readahead, {request:bytes} at a time",
+            request=requests.median_bytes,
+        ),
         saving=saving.all_but_moving(facts, (classes.READ,), requests.bytes, "if read ahead"),
         remedies=(set_readahead(facts, up=True), _marked(facts, _HINT)),
         needs=("page_cache", "block_requests"),

@@ -3,6 +3,7 @@
 from msgspec.structs import replace
 
 from iowhy.invocation import quoted
+from iowhy.sentences import worded
 from iowhy.whys import named, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, plural
@@ -35,8 +36,12 @@ def find(facts: Facts) -> Candidate | None:
             silent,
             *_answers(answered),
         ),
-        summary=f"waiting for the server of {where}"
-        + ("" if silent is None else ", which does not answer"),
+        summary=worded(
+            "remote-storage.server",
+            "waiting for the server of {where}"
+            + ("" if silent is None else ", which does not answer"),
+            where=where,
+        ),
         saving=saving.all_of_it("if it answered at once"),
         remedies=_remedies(facts, answered, most.mount)
         if silent is None

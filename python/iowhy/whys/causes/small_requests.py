@@ -2,12 +2,14 @@
 
 from msgspec.structs import replace
 
+from iowhy.sentences import Sentence, worded
 from iowhy.whys import classes, evidence, links, named, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, percent, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.calls import TINY_BYTES
 from iowhy.whys.facts.job import LARGE_BYTES, Job
+from iowhy.whys.facts.requests import Requests
 from iowhy.whys.finding import Candidate, Claim, Saving
 from iowhy.whys.remedy import Remedy
 
@@ -84,8 +86,7 @@ def _tiny(facts: Facts) -> Candidate | None:
             if len(claims) > 1
             else None,
         ),
-        summary=f"making {count(number)} calls that move "
-        + ("a few bytes each" if group.bytes is None else f"{size(group.bytes / number)} each"),
+        summary=_says_tiny(number, group.bytes),
         saving=saving.all_of_it("if hardly any calls are left")
         if group.bytes is None
         else Saving(
@@ -94,6 +95,17 @@ def _tiny(facts: Facts) -> Candidate | None:
         ),
         remedies=_remedies(facts, group.bytes / number if group.bytes is not None else None),
         needs=("syscalls",),
+    )
+
+
+def _says_tiny(calls: int, bytes_: float | None) -> Sentence:
+    """What it did in that time."""
+    return worded(
+        "small-requests.calls",
+        "making {calls:count} calls that move "
+        + ("a few bytes each" if bytes_ is None else "{each:bytes} each"),
+        calls=calls,
+        each=None if bytes_ is None else bytes_ / calls,
     )
 
 
@@ -152,10 +164,7 @@ def _small(facts: Facts) -> Candidate | None:
         claims=(*(_claim(facts, way[0]) for way in ways), *computing),
         chain=chain_of(
             links.in_these_calls(
-                facts,
-                frozenset({cls}),
-                _claim(facts, cls).calls,
-                f"is spent {cls}",
+                facts, frozenset({cls}), _claim(facts, cls).calls, f"is spent {cls}"
             ),
             None
             if not on_cpu
@@ -184,10 +193,20 @@ def _small(facts: Facts) -> Candidate | None:
                 "small-requests.median-service-ns",
             ),
         ),
-        summary=f"waiting for {count(requests.count)} requests of {size(requests.median_bytes)}, which could be a few large ones",
+        summary=_says(requests),
         saving=_saving(facts, [way[0] for way in ways], on_cpu),
         remedies=_remedies(facts, walk.median_bytes, reads=cls == classes.READ),
         needs=("syscalls", "block_requests", "waits"),
+    )
+
+
+def _says(requests: Requests) -> Sentence:
+    """What it did in that time."""
+    return worded(
+        "small-requests.requests",
+        "waiting for {requests:count} requests of {request:bytes}, which could be a few large ones",
+        requests=requests.count,
+        request=requests.median_bytes,
     )
 
 
@@ -230,7 +249,13 @@ def _of_job(facts: Facts, job: Job) -> Candidate | None:
             sieved,
             job.unaligned,
         ),
-        summary=f"in {count(way.small)} small {word}, {size(way.mean)} on average",
+        summary=worded(
+            "small-requests.of-job",
+            "in {small:count} small {word}, {each:bytes} on average",
+            small=way.small,
+            word=word,
+            each=way.mean,
+        ),
         saving=Saving(
             max(0.0, 1 - way.mean / LARGE_BYTES), f"with {word} of {size(LARGE_BYTES)} each"
         ),

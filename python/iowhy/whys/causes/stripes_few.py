@@ -1,6 +1,7 @@
 """A large shared file is on too few servers of a parallel filesystem."""
 
 from iowhy.invocation import quoted
+from iowhy.sentences import worded
 from iowhy.whys import classes, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, plural, size
@@ -42,7 +43,12 @@ def find(facts: Facts) -> Candidate | None:
             Claim(frozenset({classes.UNEXPLAINED}), reasons=frozenset({EXCHANGE}), fraction=part),
         ),
         chain=_chain(job, file, share),
-        summary=f"reading and writing {file.path}, which is on {plural(file.stripes, 'server')} alone",
+        summary=worded(
+            "stripes-few.few",
+            "reading and writing {path}, which is on {stripes:count server} alone",
+            path=file.path,
+            stripes=file.stripes,
+        ),
         saving=saving.twice("servers"),
         remedies=(
             Remedy(

@@ -1,9 +1,11 @@
 """Many syncs for few bytes."""
+# long: syncs are calls, durable writes and operations of rings, and each has its own remedies
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from iowhy.invocation import quoted
+from iowhy.sentences import Sentence, worded
 from iowhy.whys import classes, evidence, links, named, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, plural, size
@@ -117,18 +119,30 @@ def _remedies(facts: Facts, spread: bool) -> tuple[Remedy, ...]:
     return (*((larger_files(facts, files),) if fewer else ()), *later, _quick_device(facts))
 
 
-def _summary(facts: Facts, each: float | None, spread: bool) -> str:
+def _summary(facts: Facts, each: float | None, spread: bool) -> Sentence:
     """How often it syncs, how many files, and what it writes each time."""
     calls, syncs = facts.calls, facts.calls.syncs
     carried = each if each is None or not _by_calls(facts) else _by_calls(facts) / syncs.calls
     if calls.by_write:
-        of = "" if carried is None else f", {size(carried)} each"
-        return f"making {count(calls.sync_writes)} writes durable one by one{of}"
+        return worded(
+            "sync-storm.writes",
+            "making {writes:count} writes durable one by one"
+            + ("" if carried is None else ", {each:bytes} each"),
+            writes=calls.sync_writes,
+            each=carried,
+        )
     own = calls.by_name.get(calls.sync_name or "")
     name = calls.sync_name if own is not None and own.calls == syncs.calls else "sync"
-    for_files = f" for {count(syncs.files)} files" if spread and syncs.files is not None else ""
-    of = "" if carried is None else f", {size(carried)} written for each"
-    return f"syncing: {count(syncs.calls)} {name} calls{for_files}{of}"
+    return worded(
+        "sync-storm.calls",
+        "syncing: {calls:count} {call} calls"
+        + (" for {files:count} files" if spread and syncs.files is not None else "")
+        + ("" if carried is None else ", {each:bytes} written for each"),
+        calls=syncs.calls,
+        call=name,
+        files=syncs.files,
+        each=carried,
+    )
 
 
 def _by_calls(facts: Facts) -> float:
@@ -306,8 +320,12 @@ def _measured(facts: Facts) -> Candidate | None:
                 for pair in others[:1]
             ),
         ),
-        summary=f"{'syncing' if known else 'writing'} many small files, "
-        f"which takes {worst.times:.1f} times as long as a few large ones",
+        summary=worded(
+            "sync-storm.small-files",
+            ("syncing" if known else "writing")
+            + " many small files, which takes {times:.1f} times as long as a few large ones",
+            times=worst.times,
+        ),
         saving=Saving(
             1 - 1 / worst.times if known else 1.0, "if they cost no more than large ones"
         ),

@@ -2,10 +2,11 @@
 
 import math
 
+from iowhy.sentences import worded
 from iowhy.whys import classes, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.causes.sync_storm import LARGER_FILES, larger_files
-from iowhy.whys.chain import chain_of, count, link, percent, size
+from iowhy.whys.chain import chain_of, count, link, percent
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.writeback import requested_bytes
 from iowhy.whys.finding import Candidate, Claim
@@ -39,8 +40,7 @@ def find(facts: Facts) -> Candidate | None:
                 f"{percent(share)} of the time is spent waiting to write", share, "share", "budget"
             ),
             link(
-                f"{count(writeback.background_passes)} writeback passes over "
-                f"{count(writeback.background_inodes)} inodes",
+                f"{count(writeback.background_passes)} writeback passes over {count(writeback.background_inodes)} inodes",
                 writeback.background_inodes,
                 "inodes",
                 "writeback",
@@ -61,9 +61,11 @@ def find(facts: Facts) -> Candidate | None:
             ),
             links.request_shape(facts),
         ),
-        summary=(
-            f"waiting for writeback of {count(writeback.background_inodes)} files, "
-            f"{size(pages * facts.page_bytes)} at a time"
+        summary=worded(
+            "writeback-scattered.files",
+            "waiting for writeback of {files:count} files, {each:bytes} at a time",
+            files=writeback.background_inodes,
+            each=pages * facts.page_bytes,
         ),
         saving=saving.all_but_moving(
             facts,

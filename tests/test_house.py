@@ -32,7 +32,7 @@ BASE = {
 }
 MAY_IMPORT = {
     "": {"api", "errors", "version"},
-    "errors": set(),
+    "errors": {"package_files", "sentences"},
     "free_name": set(),
     "hung_filesystem": {"errors"},
     "masking": set(),

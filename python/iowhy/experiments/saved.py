@@ -59,7 +59,7 @@ class _Trial(Struct):
 
 
 class _Own(Struct):
-    """What `iowhy experiment` saves of its own."""
+    """The part of a saved file that `iowhy experiment` reads again."""
 
     command: tuple[str, ...]
     sentence: str

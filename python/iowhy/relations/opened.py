@@ -110,7 +110,7 @@ class Relations:
         return [value(found, (kind,), "the query") for (found,) in self.rows(sql)]
 
     def value(self, kind: type[Kind], sql: str) -> Kind | None:
-        """The one value of a query; None for NULL, and where there is none."""
+        """The one value of a query; None for NULL, and for no row."""
         ((found,), *_) = self.rows(sql) or [(None,)]
         return None if found is None else value(found, (kind,), "the query")
 

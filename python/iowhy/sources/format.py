@@ -3,7 +3,7 @@
 A module in `iowhy.sources.formats` is found by being there. It has
 
     NAME: str       the name for `--as`, in words and dashes ("freebsd-vmstat")
-    TOOL: str       the program that prints it, as people type it ("vmstat"), where that is not its name
+    TOOL: str       the program that prints it, as people type it ("vmstat"), if it differs from its name
 
 and one or more of these ways in:
 

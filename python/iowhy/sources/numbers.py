@@ -41,7 +41,7 @@ def numbers(
 def row(
     columns: Sequence[str], words: Sequence[str], read: Callable[[str], float | None] = number
 ) -> dict[str, float] | None:
-    """The words as numbers by column; None when one of them is none, or where there are not as many (or no columns)."""
+    """The words as numbers by column; None when one of them is not a number, or their count differs (or there are no columns)."""
     values = numbers(words, read) if columns and len(words) == len(columns) else None
     return None if values is None else dict(zip(columns, values, strict=True))
 

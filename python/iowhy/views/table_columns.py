@@ -35,7 +35,7 @@ _WRITERS: tuple[tuple[str, Callable[[object], str]], ...] = (
 
 
 def column(key: str, heading: str = "", *, left: bool = False, extra: bool = False) -> Column:
-    """A column; a text is on the `left`, an `extra` one comes where there is room."""
+    """A column; a text is on the `left`, an `extra` one comes if there is room."""
     write = next((write for end, write in _WRITERS if key.endswith(end)), None)
     if write is None:
         write = _plain if left or key in ("tgid", "tid") else _by(units.count)

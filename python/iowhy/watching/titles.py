@@ -25,7 +25,7 @@ def title(cmdline: bytes, comm: str) -> str | None:
 
 
 def name_of(pid: int, proc: Path = Path("/proc")) -> str:
-    """The title of a process, else its name. Raises OSError where there is none."""
+    """The title of a process, else its name. Raises OSError without either."""
     comm = (proc / str(pid) / "comm").read_text("utf-8", "replace").rstrip("\n")
     with (proc / str(pid) / "cmdline").open("rb") as file:
         return title(file.read(_READ), comm) or comm

@@ -1,4 +1,4 @@
-"""Waiting for a CPU goes with what made it necessary: a wait that has ended, or computing; who ends that ends it as well."""
+"""Waiting for a CPU belongs to what made it necessary: a wait that has ended, or computing; whatever ends that ends it as well."""
 
 from collections.abc import Iterable
 
@@ -26,7 +26,7 @@ def with_wake_ups(facts: Facts, candidate: Candidate) -> Candidate:
         return candidate
     pieces = facts.budget.pieces
     part, rest = 0.0, 1.0
-    for one in facts.wake_ups:
+    for one in facts.woken:
         of_call = one.runnable_ns / ready.thread_ns
         waits = [piece for piece in pieces if piece.call == one.name and piece.cls in _WAITS]
         part += of_call * _claimed(waits, claims)

@@ -24,7 +24,7 @@ def test_a_convoy_on_one_file(judged: Judge) -> None:
 @pytest.mark.parametrize(
     ("call", "reason", "told"),
     [
-        ("pwrite64", "inode_lock", "a file of its own"),
+        ("pwrite64", "inode_lock", "a separate file"),
         ("unlink", "inode_lock", "Spread the files over several directories"),
         ("openat", "metadata_lock", "Spread the files over several directories"),
         ("mmap", "memory_map_lock", "Keep freed memory"),

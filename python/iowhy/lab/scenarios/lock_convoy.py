@@ -23,7 +23,7 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("memory", "file"),
-    remedy=r"a file of its own",
+    remedy=r"a separate file",
     filesystems=("ext4", "xfs"),
     # Eight threads wait in turn; with two processors the fix cannot save all that waiting.
     share_is_gain=False,

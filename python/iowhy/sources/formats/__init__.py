@@ -61,7 +61,7 @@ def _by_hint(module: ModuleType) -> Callable[[Sequence[str], int], Claim | None]
 
 
 def _by_events(module: ModuleType) -> Callable[[bytes], float | None]:
-    """Of a format without `sniff_head`: most of the first lines are events, or what stands between them."""
+    """Of a format without `sniff_head`: most of the first lines are events, or the lines between them."""
     event, other = re.compile(module.EVENT), re.compile(getattr(module, "OTHER", r"(?!)"))
 
     def sniff_head(head: bytes) -> float | None:

@@ -39,7 +39,7 @@ def charts_section(drawn: Sequence[Drawn]) -> Markup:
 
 
 def figures(drawn: Sequence[Drawn]) -> Markup:
-    """Two next to each other where there is room."""
+    """Two next to each other if there is room."""
     return element("div", lines(*map(figure, drawn)), class_="beside") if drawn else Markup("")
 
 

@@ -121,7 +121,7 @@ def _remedies(reasons: list[tuple[str, float]], most: Waited | None) -> tuple[Re
         return ()
     threads = "each thread" if most.threads < 2 else f"each of the {most.threads} threads"
     return (
-        replace(_SPREAD, do=f"Give {threads} a file of its own instead of {most.path}"),
+        replace(_SPREAD, do=f"Give {threads} a separate file instead of {most.path}"),
         replace(_ONE_WRITES, do=f"Let one thread do all I/O of {most.path}"),
         _SHARED,
     )
@@ -145,7 +145,7 @@ _ONE_CHANGES = Remedy(
     risk="that thread may become the limit",
     for_authors=True,
 )
-_SPREAD = Remedy("Give each thread a file of its own", risk="readers of that file miss the others")
+_SPREAD = Remedy("Give each thread a separate file", risk="readers of that file miss the others")
 _SHARED = Remedy(
     "Use direct I/O on preallocated blocks, which shares the lock (XFS, ext4)",
     risk="the page cache no longer helps reads",

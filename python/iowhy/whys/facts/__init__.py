@@ -43,7 +43,7 @@ from iowhy.whys.facts import (
     subject,
     threads,
     used_files,
-    wake_ups,
+    woken,
     writeback,
     written_in_part,
 )
@@ -178,9 +178,9 @@ class Facts:
         return stalls.stalled(self.relations, self.requests, reasons)
 
     @cached_property
-    def wake_ups(self) -> tuple[wake_ups.Woken, ...]:
+    def wake_ups(self) -> tuple[woken.Woken, ...]:
         """What calls waited for a CPU after other waits."""
-        return wake_ups.wake_ups(self.relations)
+        return woken.wake_ups(self.relations)
 
     @cached_property
     def inputs_gone(self) -> bool:

@@ -90,11 +90,11 @@ WITH r AS (
   FROM r LEFT JOIN file_cache AS c ON c.dev = r.dev AND c.ino = r.ino
 ), known AS (
   SELECT sum(added_pages) FILTER (WHERE dev IS NOT NULL AND ino IS NOT NULL) >= {COVERED} * sum(added_pages)
-    AND sum(added_pages) > 0 AS covered, sum(refault_pages) IS NOT NULL AS told
+    AND sum(added_pages) > 0 AS covered, sum(refault_pages) IS NOT NULL AS counted
   FROM file_cache
 )
 SELECT
-  CASE WHEN any_value(covered AND told) THEN sum(time_ns * least(1, reread)) / nullif(sum(time_ns), 0) END AS reread_cost,
+  CASE WHEN any_value(covered AND counted) THEN sum(time_ns * least(1, reread)) / nullif(sum(time_ns), 0) END AS reread_cost,
   CASE WHEN any_value(covered) THEN sum(time_ns * least(1, wasted)) / nullif(sum(time_ns), 0) END AS wasted_cost,
   (SELECT n.path FROM (SELECT dev, ino FROM r ORDER BY time_ns DESC NULLS LAST, ino LIMIT 1) AS m
     LEFT JOIN named_files AS n ON n.dev = m.dev AND n.ino = m.ino) AS costliest_path,

@@ -72,7 +72,7 @@ def stalls(relations: Relations, requests: Requests) -> tuple[float, int]:
 
 def waited_for(relations: Relations, requests: Requests, reasons: frozenset[str]) -> float:
     """Of the time of the waits for these reasons, what passed while a slow request was under way that began and ended with them,
-    about: many others may have been read ahead meanwhile, so that of all service time it is little.
+    about: many others may have been read ahead at the same time, so that of all service time it is little.
     """
     if requests.dev is None or not requests.median_service_ns or not relations.has("waits"):
         return 0.0

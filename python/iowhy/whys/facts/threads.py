@@ -18,7 +18,7 @@ class Threads(Struct, frozen=True):
 
 _SUMS = """
 SELECT count(*) AS count, count(DISTINCT t.tgid) AS processes, sum(cpu_ns) / {elapsed_ns} AS cores_used,
-  -- Where it is not told who waits for a CPU, no more is known than what runs.
+  -- Without a record of who waits for a CPU, only what runs is known.
   (sum(cpu_ns) + sum(runnable_ns)) / {elapsed_ns} AS cores_wanted, max(cpu_ns) / {elapsed_ns} AS top_share,
   arg_max(n.comm, (cpu_ns, -t.tid)) FILTER (WHERE cpu_ns IS NOT NULL) AS top_name
 FROM thread_totals AS t LEFT JOIN named_threads AS n ON n.tgid = t.tgid AND n.tid = t.tid

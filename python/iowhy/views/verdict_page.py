@@ -16,6 +16,7 @@ from iowhy.views.limits import limits, went_wrong
 from iowhy.views.styled import Text, cell_len
 from iowhy.views.terminal import WIDTH, console, labelled, paragraph, wrapped
 from iowhy.whys.finding import Finding
+from iowhy.whys.remedy import LABELS
 from iowhy.whys.verdict import Verdict
 from iowhy.whys.verdict_json import as_json as verdict_as_json
 
@@ -121,7 +122,7 @@ class _Sheet:
     def answered(self) -> int:
         """Lines down to the end of the first fix; 0 without one."""
         texts = [line.plain for line in self.lines]
-        first = next((at for at, text in enumerate(texts) if text.startswith("Fix")), None)
+        first = next((at for at, text in enumerate(texts) if text.startswith(LABELS)), None)
         if first is None:
             return 0
         return next(
@@ -180,7 +181,7 @@ def _fixes(out: "Console", found: Verdict, first: Finding, most: int, conditions
     """What to do, what that saves at best and risks."""
     out.print()
     for number, fix in enumerate(first.fixes[:most]):
-        labelled(out, "or" if number else "Fix", fix.do, "green" if number else "bold green")
+        labelled(out, "or" if number else fix.label, fix.do, "green" if number else "bold green")
         worth = found.worth(first, number, brief=True, conditions=conditions)
         labelled(out, "", " ".join(filter(None, worth)))
         if first.gain_with and not number:

@@ -313,7 +313,7 @@ def before_others(facts: Facts) -> Remedy:
     pids = named.attached(facts).replace(",", " ")
     typed = f"renice -n -20 -p {pids}" if pids else f"nice -n -20 {named.again(facts)}".rstrip()
     return Remedy(
-        f"Let it run before the others, as root: `{typed}`",
+        f"Give it priority over the others, as root: `{typed}`",
         risk="the other programs get slower",
     )
 

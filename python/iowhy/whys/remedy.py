@@ -33,6 +33,10 @@ class Remedy(Struct, frozen=True):
         return self.do if self.program is None else changed(self.do, f"{self.program}: {self.do}")
 
 
+#: Of what changes something, and of what only looks.
+LABELS = ("Fix", "Next")
+
+
 class Fix(Struct, frozen=True):
     """A remedy of one finding, with what it can save: `gain` (0..1) of the whole that the finding's share is of, and what that takes."""
 
@@ -42,6 +46,11 @@ class Fix(Struct, frozen=True):
     risk: str = ""
     link: str | None = None
     looks: bool = False
+
+    @property
+    def label(self) -> str:
+        """What it is called on screens."""
+        return LABELS[self.looks]
 
     @property
     def in_full(self) -> str:

@@ -73,7 +73,9 @@ class Verdict(Struct, frozen=True):
         if first is None or not first.fixes or first.healthy or self.too_short:
             return self.headline
         worth = " ".join(filter(None, self.worth(first, 0, brief=True)))
-        return f"{self.headline} Fix ({first.cause}): {first.fixes[0].do}. {worth}"
+        return (
+            f"{self.headline} {first.fixes[0].label} ({first.cause}): {first.fixes[0].do}. {worth}"
+        )
 
     def saved(self, fix: Fix) -> str:
         """What a fix could save at best, in words; nothing if it is not known to."""

@@ -26,7 +26,7 @@ def with_wake_ups(facts: Facts, candidate: Candidate) -> Candidate:
         return candidate
     pieces = facts.budget.pieces
     part, rest = 0.0, 1.0
-    for one in facts.woken:
+    for one in facts.wake_ups:
         of_call = one.runnable_ns / ready.thread_ns
         waits = [piece for piece in pieces if piece.call == one.name and piece.cls in _WAITS]
         part += of_call * _claimed(waits, claims)

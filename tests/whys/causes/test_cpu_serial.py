@@ -28,7 +28,7 @@ def test_a_program_is_told_its_own_way_with_what_that_gains(judged: Judge) -> No
     """dd asks for more at once: it does less, on one CPU. What copies as it is told does not run in parallel."""
     found = finding(judged(computing("dd", 1)), "cpu-serial")
     assert found is not None
-    assert found.remedies[0].startswith("dd: Use larger blocks (`bs=1M`")
+    assert found.remedies[0].startswith("dd: Use larger blocks: `bs=1M`")
     assert found.gain_condition == "with half of the work"
     assert not any("xargs" in remedy for remedy in found.remedies)
 

@@ -56,7 +56,7 @@ def _fixes(found: Verdict, first: Finding, say: Say) -> Markup:
         *(
             element(
                 "div",
-                element("dt", "or" if number else "Fix"),
+                element("dt", "or" if number else fix.label),
                 element(
                     "dd",
                     element("b", with_commands(say(fix.do))),

@@ -95,7 +95,8 @@ def _summary(facts: Facts, full: float, runnable: float, *, crowded: bool) -> Se
         busy = worded("on-cpus.quota", "with all of its quota of {quota:.2g} CPUs", quota=quota)
     else:
         may = "" if bound is None else " that it may run on"
-        words = "on the only CPU" + may if cpus == 1 else "with all {cpus} CPUs" + may + " busy"
+        every = "both" if cpus == 2 else "all {cpus}"
+        words = "on the only CPU" + may if cpus == 1 else f"with {every} CPUs" + may + " busy"
         busy = worded("on-cpus.number", words, cpus=cpus)
     if facts.budget.basis == "machine" or runnable < NONE:
         return worded("cpu-saturated.computing", "computing {busy}", busy=busy)
@@ -103,7 +104,7 @@ def _summary(facts: Facts, full: float, runnable: float, *, crowded: bool) -> Se
         return worded("cpu-saturated.waiting", "waiting for a CPU {busy}", busy=busy)
     return worded(
         "cpu-saturated.both",
-        "computing, or waiting for a CPU ({runnable:share}), {busy}",
+        "computing ({full:share}) or waiting for a CPU ({runnable:share}), {busy}",
         runnable=runnable,
         full=full,
         busy=busy,

@@ -19,7 +19,7 @@ BYTES_MIN = 16 * 1024 * 1024
 
 _ONCE = Remedy(
     "Mount it with data=ordered, the default of ext4",
-    risk="after a crash, an overwritten file may mix old and new data",
+    risk="the filesystem is away while it is mounted again; after a crash, an overwritten file may mix old and new data",
 )
 _LARGER = Remedy(
     "Give it a larger journal, which is emptied less often: `tune2fs -J size=4096`",

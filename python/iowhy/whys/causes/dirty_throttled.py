@@ -112,13 +112,13 @@ def _raise(facts: Facts) -> Remedy:
         return _RAISE
     background, limit = (-(-written * part // _MIB) * _MIB for part in (0.5, 2))
     values = f"vm.dirty_background_bytes={background:.0f} vm.dirty_bytes={limit:.0f}"
-    return Remedy(f"Let more wait to be written: `sysctl {values}`", risk=_RISK)
+    return Remedy(f"Let more unwritten data stay in memory: `sysctl {values}`", risk=_RISK)
 
 
 _MIB = 1 << 20
 _RISK = "a crash loses more data, and the next sync of any program takes longer"
 _RAISE = Remedy(
-    "Let more wait to be written: `sysctl vm.dirty_background_ratio=40 vm.dirty_ratio=80`",
+    "Let more unwritten data stay in memory: `sysctl vm.dirty_background_ratio=40 vm.dirty_ratio=80`",
     risk=_RISK,
 )
 _EARLIER = Remedy(

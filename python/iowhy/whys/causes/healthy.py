@@ -56,6 +56,9 @@ def _summary(facts: Facts, storage: float) -> Sentence:
     computing, idle = budget.elapsed(*classes.CPU), budget.elapsed(classes.IDLE)
     share, words = (idle, "idle") if idle > computing else (computing, "computing")
     timed = of_ns is not None and budget.basis == "threads"
+    busy = max(
+        (one.busy_share for one in facts.devices.all if one.busy_share is not None), default=None
+    )
     # Without the number of CPUs, what is waited is a lower bound.
     bounded = budget.lower_bound and storage > 0 and not timed
     return worded(
@@ -66,6 +69,7 @@ def _summary(facts: Facts, storage: float) -> Sentence:
             else "the job spent {share:share} of its time outside of calls of I/O"
             if budget.basis == "job"
             else "the CPUs were idle {share:share} of the time"
+            + (" and no device was busy for more than {busy:share}" if busy is not None else "")
             if words == "idle" and budget.basis == "machine"
             else "{share:share} of the time went into {words}"
         )
@@ -80,6 +84,7 @@ def _summary(facts: Facts, storage: float) -> Sentence:
         ),
         words=words,
         share=share,
+        busy=busy,
         storage=storage,
         time=share * (of_ns or 0),
         saves=storage * (of_ns or 0),

@@ -94,7 +94,7 @@ def _says(limits: list[_Limit], reasons: frozenset[str], name: str, busy: float 
     return (
         worded(
             "io-throttled.at-limit",
-            "waiting at a limit of its control group, which may {may}",
+            "waiting because its control group may only {may}",
             may=limits[0].may,
         )
         if limits

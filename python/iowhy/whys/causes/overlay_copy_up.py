@@ -41,7 +41,7 @@ def find(facts: Facts) -> Candidate | None:
             )
             + " to the overlay's upper layer, "
             + (
-                "because of {call}"
+                "for a call of {call}"
                 if found.for_data < MOSTLY
                 else "as {call} "
                 + ("opens " if found.calls[0] in OPENS else "cuts ")
@@ -161,8 +161,8 @@ def _remedies(found: CopiedUp) -> tuple[Remedy, ...]:
 
 
 _METACOPY = Remedy(
-    "Copy only attributes, in mounts from now on: `echo Y > /sys/module/overlay/parameters/metacopy`",
-    risk="layers of somebody you do not trust can then show other files",
+    "Copy only attributes: `echo Y > /sys/module/overlay/parameters/metacopy`, and mount it again",
+    risk="a layer from somebody you do not trust can then show files from outside it",
 )
 _IN_IMAGE = Remedy(
     "Change it in the build step that writes the file (COPY --chmod)",

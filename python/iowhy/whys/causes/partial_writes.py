@@ -45,7 +45,7 @@ def find(facts: Facts) -> Candidate | None:
         chain=_chain(found, share),
         summary=worded(
             "partial-writes.blocks",
-            "reading blocks of {where} first, because each write covers only part of one",
+            "reading blocks of {where} first, because each write covers only part of a block",
             where=_where(found),
         ),
         saving=saving.all_of_it("if nothing must be read before it is written"),

@@ -113,7 +113,7 @@ def _says(
     facts: Facts, large: bool, run: float | None, median: float | None, depth: float
 ) -> Sentence:
     """What it did in that time."""
-    words = "waiting for {device}, which is busy all the time" + (
+    words = "waiting for {device}, which is nearly always busy" + (
         " and moves data in runs of {run:bytes}"
         if run is not None
         else " and moves large requests (median {each:bytes})"
@@ -259,7 +259,7 @@ def _device_alone(facts: Facts) -> Candidate | None:
         summary=worded(
             "device-saturated.queue",
             (
-                "waiting for {device}, which is busy all the time"
+                "waiting for {device}, which is nearly always busy"
                 if known
                 else "serving requests without rest"
             )

@@ -326,7 +326,7 @@ def by_function(facts: Facts) -> Remedy:
 
 def let_run_on_all(facts: Facts) -> Remedy:
     """If threads are bound to a CPU."""
-    return Remedy(named.all_cpus(facts), risk="work that these CPUs were kept for gets slower")
+    return Remedy(named.all_cpus(facts), risk="other work on these CPUs gets slower")
 
 
 def compress(facts: Facts) -> Remedy:

@@ -189,7 +189,7 @@ def _recorded_too(facts: Facts) -> Remedy | None:
     if serving is None:
         return None
     return Remedy(
-        f"See how much of the CPUs process {serving.tgid} takes, which serves {serving.mount or 'files of this'}, while this runs again: "
+        f"See how much of the CPUs process {serving.tgid} takes, which serves {serving.mount or 'files of this'}, while {facts.run.who} runs again: "
         f"`{as_root()} run -p {serving.tgid} --duration 30s`",
         looks=True,
     )

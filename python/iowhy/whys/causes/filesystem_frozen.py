@@ -82,8 +82,8 @@ def _chain(found: Frozen, share: float, who: list[str]) -> tuple[Link, ...]:
 def _find(who: list[str]) -> Remedy:
     if who:
         return Remedy(
-            f"Run {who[0]} when nothing writes",
-            risk="the snapshot that it freezes for is taken later",
+            f"Move the job that ran {who[0]} to a time when nothing writes",
+            risk="its backup or snapshot is taken later",
         )
     return Remedy(
         "Find the backup or snapshot that froze it: `journalctl -b | grep -iE 'freeze|snapshot'`",
@@ -93,7 +93,9 @@ def _find(who: list[str]) -> Remedy:
 
 def _thaw(mount: str | None) -> Remedy:
     typed = "" if mount is None else f": `fsfreeze --unfreeze {quoted(mount)}`"
-    return Remedy(f"Thaw it{typed}", risk="the snapshot that it was frozen for may need a repair")
+    return Remedy(
+        f"Thaw it{typed}", risk="a backup or snapshot that is being taken may need a repair"
+    )
 
 
 CAUSE = Cause(
@@ -118,7 +120,7 @@ CAUSE = Cause(
         "who froze it before the recording began, without any I/O since, is not seen",
     ),
     remedies=(
-        Remedy("Freeze it when nothing writes", risk="the snapshot is taken later"),
+        Remedy("Freeze it when nothing writes", risk="the backup or snapshot is taken later"),
         _thaw(None),
     ),
     find=find,

@@ -123,7 +123,7 @@ def _free(mount: str | None = None) -> Remedy:
     if mount is None:
         return Remedy("Delete what is not needed there", risk=_GONE)
     return Remedy(
-        f"Delete what is not needed there; the largest: `du -xah {quoted(mount)} | sort -h | tail`",
+        f"Delete what is not needed there; this lists the largest: `du -xah {quoted(mount)} | sort -h | tail`",
         risk=_GONE,
     )
 

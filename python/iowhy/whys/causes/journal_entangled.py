@@ -63,7 +63,9 @@ def find(facts: Facts) -> Candidate | None:
             commits=journal.commits,
             others=foreign,
         ),
-        saving=Saving(foreign / (foreign + own), f"if commits write only its own {size(own)}"),
+        saving=Saving(
+            foreign / (foreign + own), f"if commits write only the {size(own)} of {facts.run.who}"
+        ),
         remedies=_remedies(facts),
         needs=("journal_jbd2", "block_requests", "syscalls"),
         confidence=0.85,

@@ -145,7 +145,9 @@ _ONE_CHANGES = Remedy(
     risk="that thread may become the limit",
     for_authors=True,
 )
-_SPREAD = Remedy("Give each thread a separate file", risk="readers of that file miss the others")
+_SPREAD = Remedy(
+    "Give each thread a separate file", risk="programs that read only that file miss the rest"
+)
 _SHARED = Remedy(
     "Use direct I/O on preallocated blocks, which shares the lock (XFS, ext4)",
     risk="the page cache no longer helps reads",

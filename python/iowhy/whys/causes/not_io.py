@@ -232,7 +232,7 @@ def _of_server(facts: Facts) -> tuple[Remedy, ...]:
     pids = f'"$(pgrep -d, -x {quoted("|".join(behind.server))})"'
     return (
         Remedy(
-            f"Record {behind.name}'s server, which does the work, while this runs again: `{as_root()} run -p {pids} --duration 30s`",
+            f"Record {behind.name}'s server, which does the work, while {facts.run.who} runs again: `{as_root()} run -p {pids} --duration 30s`",
             looks=True,
         ),
         _SEEN,

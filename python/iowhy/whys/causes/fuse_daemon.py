@@ -180,7 +180,7 @@ def _daemon(most: Served, daemon: work.Daemon | None) -> tuple[str, Remedy]:
     return (
         f"process {tgid}" if name is None else f"{name} (process {tgid})",
         Remedy(
-            f"See what process {tgid} waits for, while {facts.run.who} runs again: "
+            f"See what process {tgid} waits for, while the work runs again: "
             f"`{as_root()} run -p {tgid} --duration 30s`",
             looks=True,
         ),

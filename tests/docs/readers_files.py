@@ -16,6 +16,7 @@ PRINTED = {
     "iostat.txt": "iostat-12-x.txt",
     "free.txt": "pagecache-large.free.txt",
     "cachestat.txt": "pagecache-large.cachestat.txt",
+    "load.strace": "traces/strace-f-ttt-T-y.txt",
     "iostat": "iostat-12-x.txt",
     "perf": "traces/perf-script.txt",
 }
@@ -28,10 +29,10 @@ def place(folder: Path, word: str, names: Iterator[str]) -> None:
     at = folder / word
     if word.startswith("-") or (at.exists() and word != ""):
         return
-    if "*" in word and word.startswith("date="):
-        day = folder / word.split("/")[0].replace("*", "3") / word.split("/")[1].replace("*", "-1")
-        day.mkdir(parents=True)
-        shutil.copy(FOLDER / "one-row.iowhy.zip", day)
+    if "*" in word and word.startswith("host="):
+        host = folder / word.replace("*", "-1")
+        host.mkdir()
+        shutil.copy(FOLDER / "one-row.iowhy.zip", host)
     elif word == "recordings":
         at.mkdir()
         for name in ("one-row", "batched"):

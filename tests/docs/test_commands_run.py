@@ -16,7 +16,7 @@ from tests.docs.typed import Typed
 
 #: What the reader puts in its place: a report, a command, a folder at the root, the text of another tool.
 _OWN = {
-    "NAME": "files", "CMD": "run", "FOLDER": "recordings", "/srv/recordings": "recordings", "/srv/packs": "packs", "FILE": "incident.txt",
+    "NAME": "files", "CMD": "run", "FOLDER": "recordings", "/srv/recordings": "recordings", "/srv/packs": "packs", "/srv/recordings/host=db*": "host=db*", "FILE": "incident.txt",
 }  # fmt: skip
 #: A process and a container that the reader's recording has, and ours has not.
 _NOT_OURS = {"--pid", "--container"}

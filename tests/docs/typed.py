@@ -21,7 +21,7 @@ READING = frozenset(
 _READING_ALSO = re.compile(r"experiment (--list|--from .*)|lab list.*|run --expect list")
 #: What begins with this on a line of a block is a command, too.
 _OTHERS = re.compile(
-    r"(make|pip|pipx|git|scp|docker|podman|ctr|lxc-\w+|apt|rpm|groupadd|chgrp|chmod|setcap|usermod|cargo|pytest|python3?|iostat|perf|ssh"
+    r"(make|pip|pipx|git|scp|docker|podman|ctr|lxc-\w+|apt|rpm|groupadd|chgrp|chmod|setcap|usermod|cargo|pytest|python3?|iostat|perf|strace|journalctl|ssh"
     r"|systemctl|promtool|curl|export|tools/\S+|\./iowhy-record) .*"
 )
 
@@ -29,7 +29,7 @@ _OTHERS = re.compile(
 ELSEWHERE = {
     r"lab run (?!sqlite-flush --keep one-row).*": "tests/live/test_lab.py: some in parts; each of them whole takes minutes, as docs/accuracy.md tells",
     r"lab verify.*": "tests/live/test_lab.py: four cases; all of them take minutes, as docs/accuracy.md tells",
-    r"run --live .*|top -a": "tests/live/test_top.py: on a terminal of its own",
+    r"run (--sudo )?--live .*|top -a": "tests/live/test_top.py: on a terminal of its own",
     r"top .*\.iowhy|top REC": "tests/live/test_top.py: on a terminal of its own",
     r"symbolize .*": "tests/stacks/test_symbolize.py: of a recording that has stacks without names",
     r"html result\.json": "tests/page/test_other_pages.py: of an experiment's results",
@@ -45,10 +45,11 @@ OTHERS_ELSEWHERE = {
     r"make (test|check).*": ".ci/run: that is what continuous integration does",
     r"make (demo|docs|site|pictures|readme|release|snapshots|bench|recordings|test-kernels|torture|fuzz|setup)\b.*": "Makefile: minutes, some as root on a quiet machine, or from the network",
     r"pip install .*": "tests/release/test_release.py: the wheel in a fresh environment; from an index only once it is released",
-    r"git add .*": "not iowhy's",
     r"(scp|groupadd|chgrp|chmod|setcap|usermod) .*": "tests/live/test_not_root.py: a recorder with these capabilities; making users and groups is the reader's",
     r"\./iowhy-record run -- \./load": "tests/release/test_release.py: the recorder alone, in an empty root",
     r"iostat -x 1 10 > iostat.txt": "not iowhy's",
+    r"strace -f -ttt -T -y .*": "tests/sources/fixtures/traces/make.sh: makes the log that stands for its own",
+    r"journalctl -u iowhy-agent": "not iowhy's",
     r"systemctl .*": "tests/live/test_agent_service.py: systemd verifies the unit; the machine's own services are the reader's",
 }
 

@@ -1,4 +1,5 @@
 """The device takes long for a request although it has few."""
+# long: a stuck, a stalling and a slow device differ in evidence and remedies
 
 import re
 

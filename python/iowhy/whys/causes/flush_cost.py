@@ -67,14 +67,7 @@ def find(facts: Facts) -> Candidate | None:
         return None
     few = requests.flushes < FLUSHES_MIN
     spared = _without_commits(facts)
-    elsewhere = replace(
-        _ELSEWHERE,
-        do=worded(
-            "flush-cost.move-ssd-power-safe",
-            "Move {data} to an SSD with a power-safe cache",
-            data=named.data(facts),
-        ),
-    )
+    elsewhere = _elsewhere(facts)
     return Candidate(
         claims=(Claim(frozenset({classes.SYNC})),),
         chain=_chain(facts, flush, each),
@@ -114,6 +107,15 @@ def find(facts: Facts) -> Candidate | None:
             else ()
         ),
     )
+
+
+def _elsewhere(facts: Facts) -> Remedy:
+    do = worded(
+        "flush-cost.move-ssd-power-safe",
+        "Move {data} to an SSD with a power-safe cache",
+        data=named.data(facts),
+    )
+    return replace(_ELSEWHERE, do=do)
 
 
 def _without_commits(facts: Facts) -> Saving | None:

@@ -52,7 +52,7 @@ def _wasted(facts: Facts) -> Candidate | None:
                 cache.readahead,
                 "pages",
                 "cache",
-                "readahead-poor.set-readahead",
+                "readahead-poor.readahead",
             ),
             link(
                 f"{percent(cache.wasted_share)} of them were never asked for",

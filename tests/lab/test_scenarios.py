@@ -135,6 +135,8 @@ def test_a_fix_is_one_of_the_remedies_that_its_causes_print(one: Scenario) -> No
             printed.append(Path(str(sys.modules[cause.find.__module__].__file__)).read_text())
     for program in programs():
         printed += [
-            remedy.do for remedy in program.remedies if set(remedy.causes) & set(one.broken.causes)
+            remedy.do
+            for remedy in program.remedies.values()
+            if set(remedy.causes) & set(one.broken.causes)
         ]
     assert re.search(one.remedy, "\n".join(printed), re.IGNORECASE), one.remedy

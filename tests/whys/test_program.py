@@ -26,7 +26,7 @@ def test_files_name_what_there_is() -> None:
         assert not one.clients or one.server, one.name
         for rule in one.known_by:
             assert any(getattr(rule, field.name) for field in fields(rule)), one.name
-        for remedy in one.remedies:
+        for remedy in one.remedies.values():
             assert set(remedy.causes) <= names and remedy.causes, (one.name, remedy.causes)
             assert set(remedy.calls) <= there and remedy.syncs_by in ("", "writes", "calls"), (
                 one.name,

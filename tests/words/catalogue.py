@@ -88,7 +88,8 @@ def _of_table(id_: str, value: object) -> Iterator[Entry]:
         for number, inner in enumerate(value, 1):
             yield from _of_table(f"{id_}.{number}", inner)
     elif isinstance(value, str) and _is_sentence(value):
-        yield Entry("whys/programs", id_, value)
+        # A remedy's order has the remedy's id.
+        yield Entry("whys/programs", id_.replace(".remedies.", ".").removesuffix(".do"), value)
 
 
 def _of_module(path: Path) -> Iterator[Entry]:

@@ -39,7 +39,12 @@ def durable_names(facts: Facts, otherwise: Remedy) -> Candidate | None:
         saving=saving.all_of_it("if names need not be durable at once"),
         remedies=(
             Remedy(
-                f"Mount {quoted(there.mount)} without `{option}`",
+                worded(
+                    "durable-names.mount-without",
+                    "Mount {mount} without `{option}`",
+                    mount=quoted(there.mount),
+                    option=option,
+                ),
                 risk="a crash loses the files that were created or renamed last",
             ),
             otherwise,

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from iowhy.invocation import quoted
-from iowhy.units import count
+from iowhy.sentences import worded
 from iowhy.whys import classes, named, thresholds
 from iowhy.whys.facts import MOSTLY, Facts
 from iowhy.whys.facts.layout import File
@@ -24,13 +24,21 @@ TOO_LITTLE = 0.02
 SWAP_PAGES = 256
 #: What ends a wait for what is read for the first time, whichever kind of thing that is.
 READ_FIRST = Remedy(
-    "Read its files into memory before they are needed", risk="others have less memory"
+    worded("shared.read-files-memory-before", "Read its files into memory before they are needed"),
+    risk="others have less memory",
 )
 _SINCE_LAST = "a crash loses what was written since the last sync"
-SYNC_ONCE = Remedy("Sync once for many writes", risk=_SINCE_LAST, for_authors=True)
+SYNC_ONCE = Remedy(
+    worded("shared.sync-once-many-writes", "Sync once for many writes"),
+    risk=_SINCE_LAST,
+    for_authors=True,
+)
 _SINCE = "a crash loses what was written since the last fsync"
 COMPRESS = Remedy(
-    "Compress its data with zstd, so that fewer bytes move", risk="compressing takes CPU time"
+    worded(
+        "shared.compress-data-zstd-fewer", "Compress its data with zstd, so that fewer bytes move"
+    ),
+    risk="compressing takes CPU time",
 )
 _SINCE_SECONDS = "a crash loses the files of the last half minute"
 #: Disks of virtio, which all say that they rotate, whatever is behind them.
@@ -150,7 +158,14 @@ def read_first(facts: Facts, *, names: bool = False) -> Remedy:
     typed = named.read_into_memory(facts, names=names)
     if typed is None:
         return READ_FIRST
-    return replace(READ_FIRST, do=f"Read all of it into memory before it is needed: `{typed}`")
+    return replace(
+        READ_FIRST,
+        do=worded(
+            "shared.read-memory-before-needed",
+            "Read all of it into memory before it is needed: `{typed}`",
+            typed=typed,
+        ),
+    )
 
 
 def sync_once(facts: Facts) -> Remedy:
@@ -162,7 +177,16 @@ def sync_once(facts: Facts) -> Remedy:
     one = named.file(facts)
     what = f"{name} for {one}" if one is not None and syncs.files == 1 else name
     of = "after all changes" if name in ("sync", "syncfs") else "for many writes"
-    return replace(SYNC_ONCE, do=f"Call {what} once {of} instead of {count(syncs.calls)} times")
+    return replace(
+        SYNC_ONCE,
+        do=worded(
+            "shared.call-once-instead-times",
+            "Call {what} once {of} instead of {calls:count} times",
+            what=what,
+            of=of,
+            calls=syncs.calls,
+        ),
+    )
 
 
 def calls_that_wait(facts: Facts, waits: frozenset[str]) -> frozenset[str | None] | None:
@@ -244,12 +268,20 @@ def without_durable_writes(facts: Facts) -> Remedy | None:
     written = facts.written_filesystem
     if written is not None and written.mounted_sync:
         return Remedy(
-            f"Mount it without sync: `mount -o remount,async {quoted(written.mount)}`",
+            worded(
+                "shared.mount-without-sync",
+                "Mount it without sync: `mount -o remount,async {mount}`",
+                mount=quoted(written.mount),
+            ),
             risk=_SINCE_SECONDS,
         )
     one = named.file(facts)
     return Remedy(
-        f"Open {one or 'its files'} without O_SYNC or O_DSYNC, and fsync once for many writes",
+        worded(
+            "shared.open-without-o-sync",
+            "Open {one} without O_SYNC or O_DSYNC, and fsync once for many writes",
+            one=one or "its files",
+        ),
         risk=_SINCE,
         for_authors=True,
     )
@@ -258,7 +290,11 @@ def without_durable_writes(facts: Facts) -> Remedy | None:
 def without_syncs(facts: Facts) -> Remedy:
     """For syncs that somebody else's program decides on: it calls them through the C library, unless it is a Go program."""
     return Remedy(
-        f"Run it without syncs: `eatmydata {named.again(facts) or facts.run.who}`",
+        worded(
+            "shared.run-without-syncs",
+            "Run it without syncs: `eatmydata {again}`",
+            again=named.again(facts) or facts.run.who,
+        ),
         risk="a power cut may break what it wrote; Go and static programs sync all the same",
         link="https://manpages.debian.org/bookworm/eatmydata/eatmydata.1.en.html",
     )
@@ -313,7 +349,11 @@ def before_others(facts: Facts) -> Remedy:
     pids = named.attached(facts).replace(",", " ")
     typed = f"renice -n -20 -p {pids}" if pids else f"nice -n -20 {named.again(facts)}".rstrip()
     return Remedy(
-        f"Give it priority over the others, as root: `{typed}`",
+        worded(
+            "shared.give-priority-over-others",
+            "Give it priority over the others, as root: `{typed}`",
+            typed=typed,
+        ),
         risk="the other programs get slower",
     )
 
@@ -321,7 +361,14 @@ def before_others(facts: Facts) -> Remedy:
 def by_function(facts: Facts) -> Remedy:
     """Where to look in its own code."""
     shown = "iowhy report functions" if facts.relations.has("stack_samples") else "perf top"
-    return Remedy(f"See which functions take the time: `{shown}`", looks=True)
+    return Remedy(
+        worded(
+            "shared.see-functions-take-time",
+            "See which functions take the time: `{shown}`",
+            shown=shown,
+        ),
+        looks=True,
+    )
 
 
 def let_run_on_all(facts: Facts) -> Remedy:
@@ -336,11 +383,15 @@ def compress(facts: Facts) -> Remedy:
         return COMPRESS
     if facts.requests.direction != "read":
         return Remedy(
-            f"Write {path} compressed with zstd",
+            worded("shared.write-compressed-zstd", "Write {path} compressed with zstd", path=path),
             risk="programs that read it as it is now fail",
             for_authors=True,
         )
     return Remedy(
-        f"Compress the file, and read it with `zstdcat`: `zstd {quoted(path)}`",
+        worded(
+            "shared.compress-file-read",
+            "Compress the file, and read it with `zstdcat`: `zstd {path}`",
+            path=quoted(path),
+        ),
         risk="reading takes more CPU time",
     )

@@ -6,10 +6,11 @@ from pathlib import PurePath
 
 from msgspec import Struct
 
-from iowhy import units
+from iowhy import sentences, units
 from iowhy.invocation import quoted
 from iowhy.recordings.sql_text import text_literal
 from iowhy.relations import Relations
+from iowhy.sentences import Sentence, worded
 from iowhy.whys import classes
 from iowhy.whys.facts import Facts, filesystems, started
 
@@ -131,24 +132,37 @@ def attached(facts: Facts) -> str:
     return ",".join(map(str, pids))
 
 
-def all_cpus(facts: Facts) -> str:
+def all_cpus(facts: Facts) -> Sentence:
     """The order that lets its threads run on all CPUs, by what binds them: the word before the command, a container, or what it has inherited."""
     cpus = facts.machine.cpus
     every = "all" if cpus is None else f"0-{cpus - 1}"
     binder = _binder(facts.run.argv)
     if binder:
-        return f"Start it without `{binder}`"
+        return worded("all-cpus.unbound", "Start it without `{binder}`", binder=binder)
     path = _limited(facts, None)
     found = None if path is None else _container(facts.relations, path)
     if found is not None and found.name and found.runtime in ("docker", "podman"):
-        return f"Let it run on all CPUs: `{found.runtime} update --cpuset-cpus {every} {quoted(found.name)}`"
+        typed = f"{found.runtime} update --cpuset-cpus {every} {quoted(found.name)}"
+        return worded("all-cpus.container", "Let it run on all CPUs: `{typed}`", typed=typed)
     pids = attached(facts).split(",")
     if pids[0]:
-        return f"Let it run on all CPUs: `taskset -acp {every} {pids[0]}`"
+        return worded(
+            "all-cpus.running",
+            "Let it run on all CPUs: `taskset -acp {cpus} {pid}`",
+            cpus=every,
+            pid=pids[0],
+        )
     typed = again(facts)
     if not typed:
-        return f"Start it on all CPUs, with `taskset -c {every}`"
-    return f"Let it run on all CPUs: `taskset -c {every} {typed}`"
+        return worded(
+            "all-cpus.start", "Start it on all CPUs, with `taskset -c {cpus}`", cpus=every
+        )
+    return worded(
+        "all-cpus.again",
+        "Let it run on all CPUs: `taskset -c {cpus} {typed}`",
+        cpus=every,
+        typed=typed,
+    )
 
 
 def _binder(argv: tuple[str, ...]) -> str:
@@ -176,7 +190,7 @@ def waited_mount(facts: Facts) -> str | None:
     return None if found is None else found.mount
 
 
-def cpu_quota(facts: Facts, cores: int) -> str:
+def cpu_quota(facts: Facts, cores: int) -> Sentence:
     """The order that gives its control group so many CPUs."""
     many = f"{cores} CPU{'' if cores == 1 else 's'}"
     path = _limited(facts, "quota_cores")
@@ -189,10 +203,18 @@ def cpu_quota(facts: Facts, cores: int) -> str:
         old=("cpu.cfs_quota_us", f"{cores}00000"),
         new=("cpu.max", f"{cores}00000 100000"),
     )
-    return _order(f"Give {{}} {many}", facts, path, typed, f"limits.cpu: {cores}", "cpu.max")
+    return _order(
+        "group.more-cpus",
+        f"Give {{}} {many}",
+        facts,
+        path,
+        typed,
+        f"limits.cpu: {cores}",
+        "cpu.max",
+    )
 
 
-def memory_limit(facts: Facts, least: float) -> str:
+def memory_limit(facts: Facts, least: float) -> Sentence:
     """The order that gives its control group so much memory, rounded up to MiB."""
     mib = max(1, -(-int(least) // _MIB))
     path = _limited(facts, "memory_limit_bytes")
@@ -206,7 +228,7 @@ def memory_limit(facts: Facts, least: float) -> str:
         new=("memory.max", f"{mib}M"),
     )
     much = units.size(float(mib * _MIB))
-    return _order(f"Give {{}} {much} of memory", facts, path, typed, f"limits.memory: {mib}Mi", "memory.max")  # fmt: skip
+    return _order("group.more-memory", f"Give {{}} {much} of memory", facts, path, typed, f"limits.memory: {mib}Mi", "memory.max")  # fmt: skip
 
 
 class IoKnob(Struct, frozen=True):
@@ -223,7 +245,7 @@ READS = IoKnob("IOReadIOPSMax", "blkio.throttle.read_iops_device", "riops")
 WRITES = IoKnob("IOWriteIOPSMax", "blkio.throttle.write_iops_device", "wiops")
 
 
-def no_io_limit(facts: Facts, knob: IoKnob, dev: int | None, device: str | None) -> str:
+def no_io_limit(facts: Facts, knob: IoKnob, dev: int | None, device: str | None) -> Sentence:
     """The order that takes a limit on a device away."""
     path = None if dev is None else _limited(facts, None)
     number = "" if dev is None else f"{dev >> 20}:{dev & 0xFFFFF}"
@@ -236,20 +258,28 @@ def no_io_limit(facts: Facts, knob: IoKnob, dev: int | None, device: str | None)
         old=(knob.old, f"{number} 0"),
         new=("io.max", f"{number} {knob.new}=max"),
     )
-    return _order("Lift the limit of {}", facts, path, typed, None, "io.max")
+    return _order("group.no-io-limit", "Lift the limit of {}", facts, path, typed, None, "io.max")
 
 
 def _order(
-    what: str, facts: Facts, path: str | None, typed: str | None, in_manifest: str | None, knob: str
-) -> str:
+    id_: str,
+    what: str,
+    facts: Facts,
+    path: str | None,
+    typed: str | None,
+    in_manifest: str | None,
+    knob: str,
+) -> Sentence:
     """The words with the group's name, and how that is typed."""
     found = None if path is None else _container(facts.relations, path)
     if found is not None and found.pod is not None and in_manifest is not None:
-        return f"Set `{in_manifest}` for {found.name} in the manifest of pod {found.pod}"
+        said = f"Set `{in_manifest}` for {found.name} in the manifest of pod {found.pod}"
+        return sentences.named(id_, said, container=found.name, pod=found.pod, setting=in_manifest)
     if path is None or typed is None:
-        return f"{what.format('its control group')} ({knob})"
+        return sentences.named(id_, f"{what.format('its control group')} ({knob})", knob=knob)
     called = found.name if found is not None else None
-    return f"{what.format(called or 'its control group')}: `{typed}`"
+    said = f"{what.format(called or 'its control group')}: `{typed}`"
+    return sentences.named(id_, said, group=path, typed=typed)
 
 
 def _typed(

@@ -19,7 +19,7 @@ documentation says so:
     library = "libsqlite3.so"           # was mapped; versions may follow, and what a wheel of Python puts into its name
     files = ["*-wal", "*-shm"]          # patterns of paths: each is that of some file
 
-    [[remedies]]
+    [remedies.batch-changes]            # its id
     causes = ["sync-storm"]             # names of causes
     calls = ["unlink"]                  # optional: only where one of these is among the three that take most time (of CPUs, where the
                                         # finding is about those), and enough of it to be listed
@@ -62,6 +62,7 @@ from msgspec import Struct, toml
 from msgspec.structs import replace
 
 from iowhy.package_files import files_by_name
+from iowhy.sentences import named
 from iowhy.units import percent
 from iowhy.whys import classes
 from iowhy.whys.applies import Conditions, applies
@@ -120,7 +121,7 @@ class Program(Struct, frozen=True, forbid_unknown_fields=True):
     version: str
     documentation: str
     known_by: tuple[Rule, ...]
-    remedies: tuple[Setting, ...]
+    remedies: dict[str, Setting]
     clients: tuple[str, ...] = ()
     server: tuple[str, ...] = ()
     finished: bool = False
@@ -128,6 +129,8 @@ class Program(Struct, frozen=True, forbid_unknown_fields=True):
     once: bool = False
     own: tuple[str, ...] = ()
     next_to: tuple[str, ...] = ()
+    #: The name of its file.
+    id: str = ""
     #: Its processes in a recording; empty where it is not known by its executable there.
     tgids: frozenset[int] = frozenset()
     #: It is known as a library that another program calls.
@@ -143,8 +146,10 @@ class Program(Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def programs() -> tuple[Program, ...]:
     """All of them, by the names of their files."""
-    files = files_by_name("iowhy.whys", ".toml", "programs").values()
-    return tuple(toml.decode(file.read_text("utf-8"), type=Program) for file in files)
+    files = files_by_name("iowhy.whys", ".toml", "programs").items()
+    return tuple(
+        replace(toml.decode(file.read_text("utf-8"), type=Program), id=name) for name, file in files
+    )
 
 
 def at_work(facts: Facts) -> tuple[Program, ...]:
@@ -193,7 +198,7 @@ def remedies(
     kind = _waited_for(facts)
     found = []
     for program in known:
-        for one in program.remedies:
+        for id_, one in program.remedies.items():
             if cause not in one.causes or (one.calls and not calls.intersection(one.calls)):
                 continue
             if (one.computes and not computes) or (
@@ -214,7 +219,7 @@ def remedies(
             ends = "" if part == 1.0 else f" (ends {percent(part)} of the time in {of})"
             found.append(
                 Remedy(
-                    do=f"{one.do}{ends}",
+                    do=named(f"{program.id}.{id_}", one.do + ends, part=part),
                     risk=one.risk,
                     link=one.link,
                     program=program.name,

@@ -38,7 +38,7 @@ def _program(one: Program) -> str:
     if one.once:
         lines[-1] += " A second run proves nothing: what it has done is done."
     lines += ["", "| cause | what to do | risk |", "|---|---|---|"]
-    for remedy in one.remedies:
+    for remedy in one.remedies.values():
         causes = ", ".join(f"[{name}](causes/{name}.md)" for name in remedy.causes)
         when = f" (where {' or '.join(remedy.calls)} takes the time)" if remedy.calls else ""
         what = f"[{remedy.do}]({remedy.link}){_ended(remedy)}{_applies(remedy)}"

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from iowhy.sentences import changed
+from iowhy.sentences import Sentence, changed
 
 
 class Remedy(Struct, frozen=True):
@@ -15,7 +15,7 @@ class Remedy(Struct, frozen=True):
     `less`: it leaves work out. `looks`: it saves nothing yet, and shows what would.
     """
 
-    do: str
+    do: Sentence
     risk: str = ""
     link: str | None = None
     program: str | None = None

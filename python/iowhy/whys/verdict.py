@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from iowhy.recordings import Recording
 from iowhy.recordings.row_counts import Mismatch, in_words
 from iowhy.relations.narrowed import Narrowed
-from iowhy.sentences import worded
+from iowhy.sentences import changed, worded
 from iowhy.units import percent
 from iowhy.whys import answer, classes, program
 from iowhy.whys.budget import Budget
@@ -365,7 +365,7 @@ def _after_first(candidate: Candidate, one: Remedy) -> Remedy:
     """A program's setting, after what must be done first for it to help."""
     if candidate.first is None or one.less:
         return one
-    return replace(one, do=f"{candidate.first} {one.named}", program=None)
+    return replace(one, do=changed(one.do, f"{candidate.first} {one.named}"), program=None)
 
 
 def _saving(candidate: Candidate, remedy: Remedy) -> Saving:

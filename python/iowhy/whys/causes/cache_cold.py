@@ -132,19 +132,29 @@ def _remedies(facts: Facts) -> tuple[Remedy, ...]:
 
 
 def _part(facts: Facts) -> Remedy:
-    return replace(_FEWER, do=f"Read only what is needed of {named.data(facts)}, by an index of it")
+    return replace(
+        _FEWER,
+        do=worded(
+            "cache-cold.read-only-needed-index",
+            "Read only what is needed of {data}, by an index of it",
+            data=named.data(facts),
+        ),
+    )
 
 
 # If seeks cost nothing, their order does not matter.
 _NOTHING = Saving(0.0, "the order of reads costs no time here")
 #: Readahead ends where a file does.
 _NEXT_AHEAD = Remedy(
-    "Prefetch the next files with POSIX_FADV_WILLNEED while it works on the first",
+    worded(
+        "cache-cold.prefetch-next-files-posix",
+        "Prefetch the next files with POSIX_FADV_WILLNEED while it works on the first",
+    ),
     risk="what is prefetched and not used takes memory and device time",
     for_authors=True,
 )
 _FEWER = Remedy(
-    "Read only what is needed, by an index",
+    worded("cache-cold.read-only-needed-index-2", "Read only what is needed, by an index"),
     risk="an index that is not kept up to date finds too little",
     for_authors=True,
 )

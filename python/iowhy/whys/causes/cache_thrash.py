@@ -32,49 +32,84 @@ _NOT_FOR_WANT = frozenset({Kind.DAMON, Kind.GIVEN_UP, Kind.DROPPED})
 
 _PARTS_RISK = "a step that needs all of the data at once gives wrong results"
 _PARTS = Remedy(
-    "Work in parts that fit into memory: all steps on one part, then the next", risk=_PARTS_RISK
+    worded(
+        "cache-thrash.work-parts-fit-memory",
+        "Work in parts that fit into memory: all steps on one part, then the next",
+    ),
+    risk=_PARTS_RISK,
 )
 TAKES_MEMORY = "others have less memory"
-RAISE_LIMIT = Remedy("Raise the memory limit of its control group (memory.max)", risk=TAKES_MEMORY)
-MORE_MEMORY = Remedy("Use a machine with more memory", risk="more memory costs more")
+RAISE_LIMIT = Remedy(
+    worded(
+        "cache-thrash.raise-memory-limit-control",
+        "Raise the memory limit of its control group (memory.max)",
+    ),
+    risk=TAKES_MEMORY,
+)
+MORE_MEMORY = Remedy(
+    worded("cache-thrash.use-machine-more-memory", "Use a machine with more memory"),
+    risk="more memory costs more",
+)
 _PAST_IT = Remedy(
-    "Read data that is used only once with O_DIRECT, so that it evicts nothing",
+    worded(
+        "cache-thrash.read-data-used-only",
+        "Read data that is used only once with O_DIRECT, so that it evicts nothing",
+    ),
     risk="these reads get slower: they have no readahead",
     for_authors=True,
 )
 _OWN_MEMORY = Remedy(
-    "Keep data that is used repeatedly in the program's own memory",
+    worded(
+        "cache-thrash.keep-data-used-repeatedly",
+        "Keep data that is used repeatedly in the program's own memory",
+    ),
     risk="others cannot use that memory, and it can be swapped out",
 )
 
 _REMEDIES = {
     Kind.DAMON: (
         Remedy(
-            "Turn DAMON's proactive reclaim off: `echo N > /sys/module/damon_reclaim/parameters/enabled`",
+            worded(
+                "cache-thrash.turn-damon-s-proactive",
+                "Turn DAMON's proactive reclaim off: `echo N > /sys/module/damon_reclaim/parameters/enabled`",
+            ),
             risk="idle memory of other programs stays in use",
         ),
         _OWN_MEMORY,
         Remedy(
-            "Touch the data more often than DAMON's age for cold pages", risk="it takes CPU time"
+            worded(
+                "cache-thrash.touch-data-more-often",
+                "Touch the data more often than DAMON's age for cold pages",
+            ),
+            risk="it takes CPU time",
         ),
     ),
     Kind.DROPPED: (
         Remedy(
-            "Stop the program that drops these pages (drop_caches, POSIX_FADV_DONTNEED)",
+            worded(
+                "cache-thrash.stop-program-drops-pages",
+                "Stop the program that drops these pages (drop_caches, POSIX_FADV_DONTNEED)",
+            ),
             risk="its own pages stay in the cache, too",
         ),
         _OWN_MEMORY,
     ),
     Kind.GIVEN_UP: (
         Remedy(
-            "Drop pages (POSIX_FADV_DONTNEED) only after their last use",
+            worded(
+                "cache-thrash.drop-pages-only-after",
+                "Drop pages (POSIX_FADV_DONTNEED) only after their last use",
+            ),
             risk="the pages take memory for longer",
         ),
         _OWN_MEMORY,
     ),
     Kind.OTHERS_NEED: (
         Remedy(
-            "Protect the memory of its control group (memory.low)",
+            worded(
+                "cache-thrash.protect-memory-control-group",
+                "Protect the memory of its control group (memory.low)",
+            ),
             risk="the others run short of memory instead",
         ),
         _PARTS,
@@ -221,10 +256,19 @@ def _against(facts: Facts, evictor: Evictor) -> tuple[Remedy, ...]:
     found = _REMEDIES.get(evictor.kind, ())
     path = named.file(facts)
     if evictor.kind is Kind.DROPPED and evictor.by is not None:
-        who = f"Keep {evictor.by.who()} from dropping pages that others use (drop_caches, POSIX_FADV_DONTNEED)"
+        who = worded(
+            "cache-thrash.keep-from-dropping",
+            "Keep {who} from dropping pages that others use (drop_caches, POSIX_FADV_DONTNEED)",
+            who=evictor.by.who(),
+        )
         found = (Remedy(who, risk=found[0].risk), *found[1:])
     if evictor.kind in (Kind.DROPPED, Kind.DAMON) and path is not None:
-        lock = f"Lock {path} in memory: `vmtouch -dl {quoted(path)}`"
+        lock = worded(
+            "cache-thrash.lock-file",
+            "Lock {path} in memory: `vmtouch -dl {typed}`",
+            path=path,
+            typed=quoted(path),
+        )
         found = (*found, Remedy(lock, risk=TAKES_MEMORY))
     return found
 
@@ -235,7 +279,12 @@ def _in_parts(
     """Parts of a known size, which replace those of an unknown one."""
     through = "in" if path is None else f"through {path} in"
     sized = Remedy(
-        f"Work {through} parts of at most {size(part_bytes)}: all steps on one part, then the next",
+        worded(
+            "cache-thrash.work-parts-most-steps",
+            "Work {through} parts of at most {part_bytes:bytes}: all steps on one part, then the next",
+            through=through,
+            part_bytes=part_bytes,
+        ),
         risk=_PARTS_RISK,
     )
     found = tuple(sized if one == _PARTS else one for one in others)

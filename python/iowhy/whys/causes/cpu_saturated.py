@@ -20,8 +20,17 @@ WORTH_NAMING = 0.1
 NONE = 0.01
 
 
-_WHO = Remedy("List what uses the CPUs: `top -b -n 1 -o %CPU | head -n 20`", looks=True)
-_MORE = Remedy("Use a machine with more CPUs", risk="more CPUs cost more")
+_WHO = Remedy(
+    worded(
+        "cpu-saturated.list-uses-cpus",
+        "List what uses the CPUs: `top -b -n 1 -o %CPU | head -n 20`",
+    ),
+    looks=True,
+)
+_MORE = Remedy(
+    worded("cpu-saturated.use-machine-more-cpus", "Use a machine with more CPUs"),
+    risk="more CPUs cost more",
+)
 
 
 def find(facts: Facts) -> Candidate | None:
@@ -62,14 +71,25 @@ def _remedies(facts: Facts, *, crowded: bool, bound: bool) -> tuple[Remedy, ...]
     more = (
         _MORE
         if cpus is None
-        else Remedy(f"Use a machine with {2 * cpus} CPUs instead of {cpus}", risk=_MORE.risk)
+        else Remedy(
+            worded(
+                "cpu-saturated.use-machine-cpus-instead",
+                "Use a machine with {value} CPUs instead of {cpus}",
+                value=2 * cpus,
+                cpus=cpus,
+            ),
+            risk=_MORE.risk,
+        )
     )
     if crowded:
         return (_recorded_too(facts) or evidence.before_others(facts), _WHO, more)
     if bound:
         return (evidence.let_run_on_all(facts), more, _WHO)
     if who:
-        apart = Remedy(f"Move {who} to another machine", risk="it is down while it moves")
+        apart = Remedy(
+            worded("cpu-saturated.move-another-machine", "Move {who} to another machine", who=who),
+            risk="it is down while it moves",
+        )
         return (more, apart, _WHO)
     return (more, _WHO if facts.budget.basis == "machine" else evidence.by_function(facts))
 
@@ -189,8 +209,14 @@ def _recorded_too(facts: Facts) -> Remedy | None:
     if serving is None:
         return None
     return Remedy(
-        f"See how much of the CPUs process {serving.tgid} takes, which serves {serving.mount or 'files of this'}, while {facts.run.who} runs again: "
-        f"`{as_root()} run -p {serving.tgid} --duration 30s`",
+        worded(
+            "cpu-saturated.see-how-much-cpus",
+            "See how much of the CPUs process {tgid} takes, which serves {mount}, while {who} runs again: `{as_root} run -p {tgid} --duration 30s`",
+            tgid=serving.tgid,
+            mount=serving.mount or "files of this",
+            who=facts.run.who,
+            as_root=as_root(),
+        ),
         looks=True,
     )
 

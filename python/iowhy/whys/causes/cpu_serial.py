@@ -250,10 +250,18 @@ def _chain(facts: Facts, share: float, computing_syncs: tuple[Link, ...]) -> tup
 
 _PARALLEL_RISK = "more memory in use; steps that depend on each other may fail"
 _IN_PARALLEL = Remedy(
-    "Divide the work among several processes", risk=_PARALLEL_RISK, for_authors=True
+    worded("cpu-serial.divide-work-among-several", "Divide the work among several processes"),
+    risk=_PARALLEL_RISK,
+    for_authors=True,
 )
-_WHERE = Remedy("See which functions take the time: `perf top`", looks=True)
-_FASTER = Remedy("Use a CPU with a faster single core", risk="it costs more")
+_WHERE = Remedy(
+    worded("cpu-serial.see-functions-take-time", "See which functions take the time: `perf top`"),
+    looks=True,
+)
+_FASTER = Remedy(
+    worded("cpu-serial.use-cpu-faster-single", "Use a CPU with a faster single core"),
+    risk="it costs more",
+)
 
 
 def _remedies(facts: Facts, first: Remedy | None) -> tuple[Remedy, ...]:
@@ -265,11 +273,21 @@ def _parallel(facts: Facts) -> Remedy:
     cpus = facts.machine.cpus
     if facts.run.pasted or cpus is None:
         return _IN_PARALLEL
-    each = f"one {facts.run.who} for each of the {cpus} CPUs"
+    who = facts.run.who
     if facts.run.mode == "run":
-        do = f"Run {each}, with a part of the input each (`xargs -P {cpus}`)"
+        do = worded(
+            "cpu-serial.one-for-each-cpu",
+            "Run one {who} for each of the {cpus} CPUs, with a part of the input each (`xargs -P {cpus}`)",
+            cpus=cpus,
+            who=who,
+        )
     else:
-        do = f"Let {cpus} workers do the work of {facts.run.who}, one for each CPU"
+        do = worded(
+            "cpu-serial.workers",
+            "Let {cpus} workers do the work of {who}, one for each CPU",
+            cpus=cpus,
+            who=who,
+        )
     return replace(_IN_PARALLEL, do=do)
 
 

@@ -72,7 +72,13 @@ def _remedies(facts: Facts) -> tuple[Remedy, ...]:
     more = Remedy(named.cpu_quota(facts, min(wanted, cpus or wanted)), risk=_TAKES)
     if quota < 1 or (threads.count or 0) <= quota:
         return (more,)
-    fewer = f"Run {facts.run.who} with {math.floor(quota)} threads instead of {threads.count}"
+    fewer = worded(
+        "cpu-throttled.fewer-threads",
+        "Run {who} with {threads} threads instead of {now}",
+        who=facts.run.who,
+        threads=math.floor(quota),
+        now=threads.count,
+    )
     return (more, Remedy(fewer, risk="less is done at a time"))
 
 
@@ -209,8 +215,8 @@ CAUSE = Cause(
     ),
     fooled_by=("a quota of a parent group that the recorder cannot read",),
     remedies=(
-        Remedy("Give its control group more CPUs (cpu.max)", risk=_TAKES),
-        Remedy("Run it with as many threads as its quota has CPUs", risk="less is done at a time"),
+        Remedy(worded("cpu-throttled.give-control-group-more", "Give its control group more CPUs (cpu.max)"), risk=_TAKES),
+        Remedy(worded("cpu-throttled.run-many-threads-quota", "Run it with as many threads as its quota has CPUs"), risk="less is done at a time"),
     ),
     experiment="cpu-quota",
     find=find,

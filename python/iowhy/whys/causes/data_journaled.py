@@ -18,11 +18,17 @@ TWICE = 1.5
 BYTES_MIN = 16 * 1024 * 1024
 
 _ONCE = Remedy(
-    "Mount it with data=ordered, the default of ext4",
+    worded(
+        "data-journaled.mount-data-ordered-default",
+        "Mount it with data=ordered, the default of ext4",
+    ),
     risk="the filesystem is away while it is mounted again; after a crash, an overwritten file may mix old and new data",
 )
 _LARGER = Remedy(
-    "Give it a larger journal, which is emptied less often: `tune2fs -J size=4096`",
+    worded(
+        "data-journaled.give-larger-journal-emptied",
+        "Give it a larger journal, which is emptied less often: `tune2fs -J size=4096`",
+    ),
     risk="downtime while it is unmounted, and less space for data",
 )
 
@@ -55,7 +61,12 @@ def _remedies(facts: Facts, mount: str) -> tuple[Remedy, ...]:
     device, at = named.source(facts, mount), quoted(mount)
     if device is None or mount == "/":
         return (_ONCE,)
-    once = f"Write data once: `umount {at} && mount -o data=ordered {device} {at}`"
+    once = worded(
+        "data-journaled.mount-again",
+        "Write data once: `umount {mount} && mount -o data=ordered {device} {mount}`",
+        mount=at,
+        device=device,
+    )
     return (replace(_ONCE, do=once),)
 
 

@@ -101,7 +101,14 @@ def _later(facts: Facts, dirtier: Culprit | None, loudest: str | None) -> Remedy
     who = loudest if dirtier is None else dirtier.who()
     if who is None or who.startswith("/"):
         return _LATER
-    return replace(_LATER, do=f"Run {named.other(facts, who)} at another time")
+    return replace(
+        _LATER,
+        do=worded(
+            "device-contended.run-another-time",
+            "Run {other} at another time",
+            other=named.other(facts, who),
+        ),
+    )
 
 
 def _weight(facts: Facts) -> Remedy:
@@ -109,19 +116,37 @@ def _weight(facts: Facts) -> Remedy:
     found, device = scheduler(facts.relations, facts.requests.dev), facts.requests.device
     if found is not None and found not in WEIGHS and device is not None:
         return Remedy(
-            f"Let {device} share its time fairly: `echo bfq > /sys/block/{device}/queue/scheduler`",
+            worded(
+                "device-contended.let-share-time-fairly",
+                "Let {device} share its time fairly: `echo bfq > /sys/block/{device}/queue/scheduler`",
+                device=device,
+            ),
             risk="a quick device moves less in all",
         )
     typed, pids = named.again(facts), named.attached(facts)
     if not typed and not pids:
         return _WEIGHT
     what = typed or f"-p {pids}"
-    return replace(_WEIGHT, do=f"Give it a higher I/O priority: `ionice -c 2 -n 0 {what}`")
+    return replace(
+        _WEIGHT,
+        do=worded(
+            "device-contended.give-higher-i-o",
+            "Give it a higher I/O priority: `ionice -c 2 -n 0 {what}`",
+            what=what,
+        ),
+    )
 
 
 def _another(facts: Facts) -> Remedy:
     """Its own data can be moved by who asks."""
-    return replace(_ANOTHER, do=f"Move {named.data(facts)} to another device")
+    return replace(
+        _ANOTHER,
+        do=worded(
+            "device-contended.move-another-device",
+            "Move {data} to another device",
+            data=named.data(facts),
+        ),
+    )
 
 
 def _has_requests(facts: Facts) -> bool:
@@ -168,13 +193,28 @@ def _by_counters(facts: Facts) -> Candidate | None:
 # Schedulers that respect ionice(1).
 WEIGHS = frozenset({"bfq", "mq-deadline"})
 _SLOWER = "the others get slower"
-_LATER = Remedy("Run the other work at another time", risk="it finishes later")
-_WEIGHT = Remedy("Start it with a higher I/O priority: `ionice -c 2 -n 0`", risk=_SLOWER)
+_LATER = Remedy(
+    worded("device-contended.run-other-work-another", "Run the other work at another time"),
+    risk="it finishes later",
+)
+_WEIGHT = Remedy(
+    worded(
+        "device-contended.start-higher-i-o",
+        "Start it with a higher I/O priority: `ionice -c 2 -n 0`",
+    ),
+    risk=_SLOWER,
+)
 _LESS_DIRTY = Remedy(
-    "Let less wait to be written: `sysctl vm.dirty_bytes=67108864`",
+    worded(
+        "device-contended.let-less-wait-written",
+        "Let less wait to be written: `sysctl vm.dirty_bytes=67108864`",
+    ),
     risk="all programs that write much get slower",
 )
-_ANOTHER = Remedy("Move its data to another device", risk="downtime while data moves")
+_ANOTHER = Remedy(
+    worded("device-contended.move-data-another-device", "Move its data to another device"),
+    risk="downtime while data moves",
+)
 
 CAUSE = Cause(
     name="device-contended",

@@ -26,18 +26,22 @@ BACK = 0.5
 
 
 _THROUGH = Remedy(
-    "Write through the page cache (without O_DIRECT) what is read back soon",
+    worded(
+        "device-saturated.write-through-page-cache",
+        "Write through the page cache (without O_DIRECT) what is read back soon",
+    ),
     risk="it takes that much memory from others",
 )
 _SPLIT = Remedy(
-    "Stripe the data over two devices (RAID 0)",
+    worded("device-saturated.stripe-data-over-two", "Stripe the data over two devices (RAID 0)"),
     risk="downtime while data moves; all of it is lost if one device fails",
 )
 _FASTER = Remedy(
-    "Move its data to a faster device", risk="downtime for the move; the device costs money"
+    worded("device-saturated.move-data-faster-device", "Move its data to a faster device"),
+    risk="downtime for the move; the device costs money",
 )
 _LARGER = Remedy(
-    "Ask for its data in order, 1 MiB at a time",
+    worded("device-saturated.ask-data-order-1", "Ask for its data in order, 1 MiB at a time"),
     risk="results come in another order",
     for_authors=True,
 )
@@ -137,14 +141,25 @@ def _well_used(facts: Facts) -> tuple[Remedy, ...]:
 
 
 def _faster(facts: Facts) -> Remedy:
-    return replace(_FASTER, do=f"Move {named.data(facts)} to a faster device")
+    return replace(
+        _FASTER,
+        do=worded(
+            "device-saturated.move-faster-device",
+            "Move {data} to a faster device",
+            data=named.data(facts),
+        ),
+    )
 
 
 def _in_order(facts: Facts) -> tuple[Remedy, ...]:
     """In large pieces; by who cannot change the program, from memory."""
     path, room = named.file(facts), facts.machine.cache_room_bytes
     large = Remedy(
-        f"Ask for {named.data(facts)} in order, 1 MiB at a time",
+        worded(
+            "device-saturated.ask-order-1-mib",
+            "Ask for {data} in order, 1 MiB at a time",
+            data=named.data(facts),
+        ),
         risk=_LARGER.risk,
         for_authors=True,
     )
@@ -177,7 +192,10 @@ def _large_from(facts: Facts) -> int:
 
 
 _TAKE_TURNS = Remedy(
-    "Read one file after the other: read at once, they make the device jump between them",
+    worded(
+        "device-saturated.read-one-file-after",
+        "Read one file after the other: read at once, they make the device jump between them",
+    ),
     risk="fewer threads work at the same time",
 )
 

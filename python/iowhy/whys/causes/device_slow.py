@@ -1,4 +1,5 @@
 """The device takes long for a request although it has few."""
+# long: a stuck, a stalling and a slow device differ in evidence and remedies
 
 import re
 
@@ -277,15 +278,29 @@ _NOBODY_WAITS = "the text does not show whether anything waits for the device"
 
 
 _ONLY_MEANS = "only the counters' averages are known, not single requests"
-_MOVE = Remedy("Move its data to another device", risk="downtime while it is copied")
+_MOVE = Remedy(
+    worded("device-slow.move-data-another-device", "Move its data to another device"),
+    risk="downtime while it is copied",
+)
 _CHECK = Remedy(
-    "Look for the device's errors in the kernel's log: `dmesg -T --level err,warn`", looks=True
+    worded(
+        "device-slow.look-device-s-errors",
+        "Look for the device's errors in the kernel's log: `dmesg -T --level err,warn`",
+    ),
+    looks=True,
 )
 
 
 def _remedies(facts: Facts, name: str | None) -> tuple[Remedy, ...]:
     """How to look at this device, then what to do if it stays slow."""
-    move = replace(_MOVE, do=f"Move {named.data(facts)} to another device")
+    move = replace(
+        _MOVE,
+        do=worded(
+            "device-slow.move-another-device",
+            "Move {data} to another device",
+            data=named.data(facts),
+        ),
+    )
     return (_CHECK if name is None else _check(name), move)
 
 
@@ -293,16 +308,28 @@ def _check(name: str) -> Remedy:
     """A disk reports on itself, a virtual one can only be seen from its host."""
     if _HAS_SMART.fullmatch(name):
         return Remedy(
-            f"Ask {name} for its own errors: `smartctl -a /dev/{name}`",
+            worded(
+                "device-slow.ask-own-errors",
+                "Ask {name} for its own errors: `smartctl -a /dev/{name}`",
+                name=name,
+            ),
             looks=True,
         )
     if evidence.SAYS_SO_ALWAYS.fullmatch(name):
         return Remedy(
-            f"Look for errors of {name}: `dmesg -T | grep {name}`",
+            worded(
+                "device-slow.look-errors",
+                "Look for errors of {name}: `dmesg -T | grep {name}`",
+                name=name,
+            ),
             looks=True,
         )
     return Remedy(
-        f"Look for errors of {name}: `dmesg -T | grep {name}`",
+        worded(
+            "device-slow.look-errors-2",
+            "Look for errors of {name}: `dmesg -T | grep {name}`",
+            name=name,
+        ),
         looks=True,
     )
 

@@ -112,17 +112,30 @@ def _raise(facts: Facts) -> Remedy:
         return _RAISE
     background, limit = (-(-written * part // _MIB) * _MIB for part in (0.5, 2))
     values = f"vm.dirty_background_bytes={background:.0f} vm.dirty_bytes={limit:.0f}"
-    return Remedy(f"Let more unwritten data stay in memory: `sysctl {values}`", risk=_RISK)
+    return Remedy(
+        worded(
+            "dirty-throttled.let-more-unwritten-data",
+            "Let more unwritten data stay in memory: `sysctl {values}`",
+            values=values,
+        ),
+        risk=_RISK,
+    )
 
 
 _MIB = 1 << 20
 _RISK = "a crash loses more data, and the next sync of any program takes longer"
 _RAISE = Remedy(
-    "Let more unwritten data stay in memory: `sysctl vm.dirty_background_ratio=40 vm.dirty_ratio=80`",
+    worded(
+        "dirty-throttled.let-more-unwritten-data-2",
+        "Let more unwritten data stay in memory: `sysctl vm.dirty_background_ratio=40 vm.dirty_ratio=80`",
+    ),
     risk=_RISK,
 )
 _EARLIER = Remedy(
-    "Start writeback earlier, for shorter pauses: `sysctl vm.dirty_background_bytes=67108864`",
+    worded(
+        "dirty-throttled.start-writeback-earlier-shorter",
+        "Start writeback earlier, for shorter pauses: `sysctl vm.dirty_background_bytes=67108864`",
+    ),
     risk="data that changes again soon is written twice",
 )
 

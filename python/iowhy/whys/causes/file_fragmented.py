@@ -71,9 +71,18 @@ def find(facts: Facts) -> Candidate | None:
 
 
 _BUSY = "heavy I/O while it runs"
-_COPY = Remedy("Write it again in one piece: copy it, and rename the copy", risk=_BUSY)
+_COPY = Remedy(
+    worded(
+        "file-fragmented.write-again-one-piece",
+        "Write it again in one piece: copy it, and rename the copy",
+    ),
+    risk=_BUSY,
+)
 _ALLOCATE = Remedy(
-    "Allocate the file in one piece before it is written (`fallocate`)",
+    worded(
+        "file-fragmented.allocate-file-one-piece",
+        "Allocate the file in one piece before it is written (`fallocate`)",
+    ),
     risk="its space is taken at once",
     for_authors=True,
 )
@@ -97,20 +106,35 @@ def _remedies(one: Filesystem | None, file: File) -> tuple[Remedy, ...]:
         # What is written again goes to another place: blocks allocated ahead are not kept.
         return (
             Remedy(
-                f"Defragment it: `{typed}`", risk=f"{_BUSY}; snapshots no longer share its space"
+                worded("file-fragmented.defragment", "Defragment it: `{typed}`", typed=typed),
+                risk=f"{_BUSY}; snapshots no longer share its space",
             ),
             Remedy(
-                f"Turn off copy-on-write for new files next to it: `chattr +C {quoted(str(PurePath(path).parent))}`",
+                worded(
+                    "file-fragmented.turn-off-copy-write",
+                    "Turn off copy-on-write for new files next to it: `chattr +C {parent}`",
+                    parent=quoted(str(PurePath(path).parent)),
+                ),
                 risk="no checksums and no compression for their data",
             ),
         )
     length = f"fallocate -l {file.bytes} {quoted(path)}"
     return (
         Remedy(
-            f"{'Defragment it' if tool else 'Write it again'}: `{typed}`", risk=f"{_BUSY}{lost}"
+            worded(
+                "file-fragmented.rewrite",
+                "{value}: `{typed}`",
+                value="Defragment it" if tool else "Write it again",
+                typed=typed,
+            ),
+            risk=f"{_BUSY}{lost}",
         ),
         Remedy(
-            f"Allocate it in one piece before it is written: `{length}`",
+            worded(
+                "file-fragmented.allocate-one-piece-before",
+                "Allocate it in one piece before it is written: `{length}`",
+                length=length,
+            ),
             risk=_ALLOCATE.risk,
             for_authors=True,
         ),

@@ -151,24 +151,42 @@ def _chain(facts: Facts, does: str, own: float, workers: _Workers | None) -> tup
 _BTRFS = "https://btrfs.readthedocs.io/en/latest/Compression.html"
 _LARGER = "files take more space, and the device moves more bytes"
 _UNPACK = Remedy(
-    "Copy what it reads to a filesystem that is not compressed", risk="the copy takes more space"
+    worded(
+        "filesystem-cpu.copy-reads-filesystem-compressed",
+        "Copy what it reads to a filesystem that is not compressed",
+    ),
+    risk="the copy takes more space",
 )
-_LOOK = Remedy("See which functions take the time: `perf top`", looks=True)
+_LOOK = Remedy(
+    worded(
+        "filesystem-cpu.see-functions-take-time", "See which functions take the time: `perf top`"
+    ),
+    looks=True,
+)
 _BY_KIND = {
     "squashfs": (
         Remedy(
-            "Build the image with an algorithm that is quicker to read (`mksquashfs … -comp lz4`)",
+            worded(
+                "filesystem-cpu.build-image-algorithm-quicker",
+                "Build the image with an algorithm that is quicker to read (`mksquashfs … -comp lz4`)",
+            ),
             risk="the image is larger",
         ),
         _UNPACK,
         Remedy(
-            "Let several readers decompress at once: mount it with `-o threads=multi`",
+            worded(
+                "filesystem-cpu.let-several-readers-decompress",
+                "Let several readers decompress at once: mount it with `-o threads=multi`",
+            ),
             risk="its buffers take more memory",
         ),
     ),
     "erofs": (
         Remedy(
-            "Build the image with an algorithm that is quicker to read (`mkfs.erofs -zlz4`)",
+            worded(
+                "filesystem-cpu.build-image-algorithm-quicker-2",
+                "Build the image with an algorithm that is quicker to read (`mkfs.erofs -zlz4`)",
+            ),
             risk="the image is larger",
         ),
         _UNPACK,
@@ -177,24 +195,45 @@ _BY_KIND = {
 }
 _BY_WORK = {
     "decompressing": (_UNPACK,),
-    "compressing": (Remedy("Turn compression off for these files", risk=_LARGER),),
+    "compressing": (
+        Remedy(
+            worded(
+                "filesystem-cpu.turn-compression-off-files", "Turn compression off for these files"
+            ),
+            risk=_LARGER,
+        ),
+    ),
     "encrypting": (
         Remedy(
-            "See which algorithm is quickest on this CPU: `cryptsetup benchmark`",
+            worded(
+                "filesystem-cpu.see-algorithm-quickest-cpu",
+                "See which algorithm is quickest on this CPU: `cryptsetup benchmark`",
+            ),
             looks=True,
         ),
         Remedy(
-            "Keep what need not be secret where nothing is encrypted",
+            worded(
+                "filesystem-cpu.keep-need-secret-where",
+                "Keep what need not be secret where nothing is encrypted",
+            ),
             risk="whoever has the disk can read it",
         ),
     ),
     "checking checksums": (
         Remedy(
-            "Move the data to a filesystem with a quicker checksum (`mkfs.btrfs --csum xxhash`)",
+            worded(
+                "filesystem-cpu.move-data-filesystem-quicker",
+                "Move the data to a filesystem with a quicker checksum (`mkfs.btrfs --csum xxhash`)",
+            ),
             risk="downtime while data moves",
         ),
     ),
-    "computing parity": (Remedy("Mirror instead of parity (RAID 10)", risk="RAID 10 holds less"),),
+    "computing parity": (
+        Remedy(
+            worded("filesystem-cpu.mirror-instead-parity", "Mirror instead of parity (RAID 10)"),
+            risk="RAID 10 holds less",
+        ),
+    ),
 }
 
 
@@ -207,13 +246,22 @@ def _remedies(does: str, layer: work.Layer | None) -> tuple[Remedy, ...]:
     if layer.kind == "dm-crypt":
         options = "--perf-no_read_workqueue --perf-no_write_workqueue"
         queues = Remedy(
-            f"Encrypt without a queue in between: `cryptsetup refresh {options} {quoted(layer.name)}`",
+            worded(
+                "filesystem-cpu.encrypt-without-queue-between",
+                "Encrypt without a queue in between: `cryptsetup refresh {options} {name}`",
+                options=options,
+                name=quoted(layer.name),
+            ),
             risk="a disk that turns gets slower",
         )
         return (queues, *_BY_WORK["encrypting"])
     if layer.kind == "md":
         more = Remedy(
-            f"Let more threads compute: `echo 4 > /sys/block/{layer.name}/md/group_thread_cnt`",
+            worded(
+                "filesystem-cpu.let-more-threads-compute",
+                "Let more threads compute: `echo 4 > /sys/block/{name}/md/group_thread_cnt`",
+                name=layer.name,
+            ),
             risk="other programs get less CPU time",
         )
         return (more, *_BY_WORK["computing parity"])
@@ -225,13 +273,21 @@ def _of_btrfs(does: str, layer: work.Layer) -> tuple[Remedy, ...]:
     where = quoted(layer.name)
     option = f"compress{'-force' if layer.forced else ''}"
     none = Remedy(
-        f"Do not compress what is written from now on: `mount -o remount,compress=no {where}`",
+        worded(
+            "filesystem-cpu.compress-written-now",
+            "Do not compress what is written from now on: `mount -o remount,compress=no {where}`",
+            where=where,
+        ),
         risk=_LARGER,
         link=_BTRFS,
     )
     if does == "decompressing":
         anew = Remedy(
-            f"Write these files again without compression: `btrfs property set {where} compression none && btrfs filesystem defragment -r {where}`",
+            worded(
+                "filesystem-cpu.write-files-again-without",
+                "Write these files again without compression: `btrfs property set {where} compression none && btrfs filesystem defragment -r {where}`",
+                where=where,
+            ),
             risk=_LARGER,
             link=_BTRFS,
         )
@@ -240,7 +296,12 @@ def _of_btrfs(does: str, layer: work.Layer) -> tuple[Remedy, ...]:
         return (none,)
     return (
         Remedy(
-            f"Compress faster: `mount -o remount,{option}=zstd:1 {where}`",
+            worded(
+                "filesystem-cpu.compress-faster",
+                "Compress faster: `mount -o remount,{option}=zstd:1 {where}`",
+                option=option,
+                where=where,
+            ),
             risk=_LARGER,
             link=_BTRFS,
         ),

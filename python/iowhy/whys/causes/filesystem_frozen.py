@@ -82,11 +82,18 @@ def _chain(found: Frozen, share: float, who: list[str]) -> tuple[Link, ...]:
 def _find(who: list[str]) -> Remedy:
     if who:
         return Remedy(
-            f"Move the job that ran {who[0]} to a time when nothing writes",
+            worded(
+                "filesystem-frozen.move-job-ran-time",
+                "Move the job that ran {who} to a time when nothing writes",
+                who=who[0],
+            ),
             risk="its backup or snapshot is taken later",
         )
     return Remedy(
-        "Find the backup or snapshot that froze it: `journalctl -b | grep -iE 'freeze|snapshot'`",
+        worded(
+            "filesystem-frozen.find-backup-snapshot-froze",
+            "Find the backup or snapshot that froze it: `journalctl -b | grep -iE 'freeze|snapshot'`",
+        ),
         looks=True,
     )
 
@@ -94,7 +101,8 @@ def _find(who: list[str]) -> Remedy:
 def _thaw(mount: str | None) -> Remedy:
     typed = "" if mount is None else f": `fsfreeze --unfreeze {quoted(mount)}`"
     return Remedy(
-        f"Thaw it{typed}", risk="a backup or snapshot that is being taken may need a repair"
+        worded("filesystem-frozen.thaw", "Thaw it{typed}", typed=typed),
+        risk="a backup or snapshot that is being taken may need a repair",
     )
 
 
@@ -120,7 +128,7 @@ CAUSE = Cause(
         "who froze it before the recording began, without any I/O since, is not seen",
     ),
     remedies=(
-        Remedy("Freeze it when nothing writes", risk="the backup or snapshot is taken later"),
+        Remedy(worded("filesystem-frozen.freeze-when-nothing-writes", "Freeze it when nothing writes"), risk="the backup or snapshot is taken later"),
         _thaw(None),
     ),
     find=find,

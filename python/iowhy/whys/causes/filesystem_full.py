@@ -115,39 +115,64 @@ def _remedies(one: Filesystem | None) -> tuple[Remedy, ...]:
     )
 
 
-_ENLARGE = Remedy("Enlarge the filesystem", risk="the space is missing elsewhere")
+_ENLARGE = Remedy(
+    worded("filesystem-full.enlarge-filesystem", "Enlarge the filesystem"),
+    risk="the space is missing elsewhere",
+)
 
 
 def _free(mount: str | None = None) -> Remedy:
     """Which of blocks, inodes and quota is short, df and quota show."""
     if mount is None:
-        return Remedy("Delete what is not needed there", risk=_GONE)
+        return Remedy(
+            worded("filesystem-full.delete-needed-there", "Delete what is not needed there"),
+            risk=_GONE,
+        )
     return Remedy(
-        f"Delete what is not needed there; this lists the largest: `du -xah {quoted(mount)} | sort -h | tail`",
+        worded(
+            "filesystem-full.delete-needed-there-lists",
+            "Delete what is not needed there; this lists the largest: `du -xah {mount} | sort -h | tail`",
+            mount=quoted(mount),
+        ),
         risk=_GONE,
     )
 
 
 def _free_btrfs(mount: str) -> Remedy:
     return Remedy(
-        f"Delete snapshots that are not needed; these are there: `btrfs subvolume list -s {quoted(mount)}`",
+        worded(
+            "filesystem-full.delete-snapshots-needed-there",
+            "Delete snapshots that are not needed; these are there: `btrfs subvolume list -s {mount}`",
+            mount=quoted(mount),
+        ),
         risk=_GONE,
     )
 
 
 def _balance(mount: str) -> Remedy:
     return Remedy(
-        f"Give back half-empty chunks: `btrfs balance start -dusage=50 {quoted(mount)}`",
+        worded(
+            "filesystem-full.give-back-half-empty",
+            "Give back half-empty chunks: `btrfs balance start -dusage=50 {mount}`",
+            mount=quoted(mount),
+        ),
         risk="heavy I/O while it runs",
     )
 
 
 _GONE = "what is deleted is gone"
 _ELSEWHERE = Remedy(
-    "Write its temporary files to another filesystem", risk="the other one fills up instead"
+    worded(
+        "filesystem-full.write-temporary-files-another",
+        "Write its temporary files to another filesystem",
+    ),
+    risk="the other one fills up instead",
 )
 _KEPT = Remedy(
-    "Lower the share that is kept for root to 1 % (`tune2fs -m 1`)",
+    worded(
+        "filesystem-full.lower-share-kept-root",
+        "Lower the share that is kept for root to 1 % (`tune2fs -m 1`)",
+    ),
     risk="root's own services may run out of space",
 )
 # Filesystems that tune2fs(8) is for.

@@ -23,12 +23,15 @@ FLUSHES_EACH = 1.5
 A_LOG = 10
 
 _OVERWRITE = Remedy(
-    "Fill the log with zeros once, then overwrite it and `fdatasync`: no journal commit per sync",
+    worded(
+        "flush-cost.fill-log-zeros-once",
+        "Fill the log with zeros once, then overwrite it and `fdatasync`: no journal commit per sync",
+    ),
     risk="after a crash it may take old bytes for the end of its log",
     for_layouts=True,
 )
 _ELSEWHERE = Remedy(
-    "Move its files to an SSD with a power-safe cache",
+    worded("flush-cost.move-files-ssd-power", "Move its files to an SSD with a power-safe cache"),
     risk="downtime for the move; the SSD costs money",
 )
 _UNSAFE = "if the cache is not power-safe, a power cut loses synced data"
@@ -39,8 +42,11 @@ def _no_flushes(device: str) -> Remedy:
     ABI/stable/sysfs-block). Not all have a mount option for it (XFS has none since Linux 4.19).
     """
     return Remedy(
-        f"Stop flushing {device}'s cache if that is power-safe: "
-        f"`echo 'write through' > /sys/block/{device}/queue/write_cache`",
+        worded(
+            "flush-cost.stop-flushing-s-cache",
+            "Stop flushing {device}'s cache if that is power-safe: `echo 'write through' > /sys/block/{device}/queue/write_cache`",
+            device=device,
+        ),
         risk=_UNSAFE,
     )
 
@@ -61,9 +67,7 @@ def find(facts: Facts) -> Candidate | None:
         return None
     few = requests.flushes < FLUSHES_MIN
     spared = _without_commits(facts)
-    elsewhere = replace(
-        _ELSEWHERE, do=f"Move {named.data(facts)} to an SSD with a power-safe cache"
-    )
+    elsewhere = _elsewhere(facts)
     return Candidate(
         claims=(Claim(frozenset({classes.SYNC})),),
         chain=_chain(facts, flush, each),
@@ -103,6 +107,15 @@ def find(facts: Facts) -> Candidate | None:
             else ()
         ),
     )
+
+
+def _elsewhere(facts: Facts) -> Remedy:
+    do = worded(
+        "flush-cost.move-ssd-power-safe",
+        "Move {data} to an SSD with a power-safe cache",
+        data=named.data(facts),
+    )
+    return replace(_ELSEWHERE, do=do)
 
 
 def _without_commits(facts: Facts) -> Saving | None:
@@ -246,7 +259,7 @@ CAUSE = Cause(
         _OVERWRITE,
         _ELSEWHERE,
         Remedy(
-            "If its cache is power-safe, stop flushing it (`queue/write_cache` of the device)",
+            worded("flush-cost.if-cache-power-safe", "If its cache is power-safe, stop flushing it (`queue/write_cache` of the device)"),
             risk=_UNSAFE,
         ),
     ),

@@ -132,14 +132,24 @@ def _spent(
 def _remedies(facts: Facts, found: Sequence[Served]) -> tuple[Remedy, ...]:
     """Names and attributes are kept, data is asked for in larger pieces: first what most of the time is about."""
     names = sum(one.total_ns for one in found if one.call in _OF_NAMES)
-    copy = replace(_MOVE, do=f"Copy {named.data(facts)} to a local disk, and use the copy")
+    copy = replace(
+        _MOVE,
+        do=worded(
+            "fuse-daemon.copy-local-disk-use",
+            "Copy {data} to a local disk, and use the copy",
+            data=named.data(facts),
+        ),
+    )
     of_names = 2 * names >= sum(one.total_ns for one in found)
     return (_KEEP, copy, _MORE) if of_names else (copy, _MORE, _KEEP)
 
 
 def _end(process: str, mount: str | None) -> Remedy:
-    unmount = f"Restart {process}" if mount is None else f"Unmount it: `umount -l {quoted(mount)}`"
-    return Remedy(unmount, risk="calls that wait fail, and what was written but not sent is lost")
+    if mount is None:
+        do = worded("fuse-daemon.restart", "Restart {process}", process=process)
+    else:
+        do = worded("fuse-daemon.unmount", "Unmount it: `umount -l {mount}`", mount=quoted(mount))
+    return Remedy(do, risk="calls that wait fail, and what was written but not sent is lost")
 
 
 #: Calls on names and attributes.
@@ -147,14 +157,23 @@ _OF_NAMES = frozenset(
     one.name for one in calls().values() if one.kind in ("lookup", "change") and one.effect is None
 )
 _MORE = Remedy(
-    "Ask for more at once: mount it with `-o max_read=1048576`",
+    worded(
+        "fuse-daemon.ask-more-once-mount",
+        "Ask for more at once: mount it with `-o max_read=1048576`",
+    ),
     risk="small random reads get slower",
 )
 _KEEP = Remedy(
-    "Keep names and attributes longer: mount it with `-o entry_timeout=60,attr_timeout=60`",
+    worded(
+        "fuse-daemon.keep-names-attributes-longer",
+        "Keep names and attributes longer: mount it with `-o entry_timeout=60,attr_timeout=60`",
+    ),
     risk="changes made elsewhere are seen late",
 )
-_MOVE = Remedy("Copy its files to a local disk, and use the copy", risk="the copy gets out of date")
+_MOVE = Remedy(
+    worded("fuse-daemon.copy-files-local-disk", "Copy its files to a local disk, and use the copy"),
+    risk="the copy gets out of date",
+)
 _REMEDIES = (_MOVE, _MORE, _KEEP)
 
 
@@ -170,7 +189,10 @@ def _daemon(most: Served, daemon: work.Daemon | None) -> tuple[str, Remedy]:
         return (
             "a process in user space",
             Remedy(
-                "Find the process that serves it: `fuser -v /dev/fuse`",
+                worded(
+                    "fuse-daemon.find-process-serves",
+                    "Find the process that serves it: `fuser -v /dev/fuse`",
+                ),
                 looks=True,
             ),
         )
@@ -180,8 +202,12 @@ def _daemon(most: Served, daemon: work.Daemon | None) -> tuple[str, Remedy]:
     return (
         f"process {tgid}" if name is None else f"{name} (process {tgid})",
         Remedy(
-            f"See what process {tgid} waits for, while the work runs again: "
-            f"`{as_root()} run -p {tgid} --duration 30s`",
+            worded(
+                "fuse-daemon.see-process-waits-while",
+                "See what process {tgid} waits for, while the work runs again: `{as_root} run -p {tgid} --duration 30s`",
+                tgid=tgid,
+                as_root=as_root(),
+            ),
             looks=True,
         ),
     )
@@ -191,7 +217,7 @@ _BROKEN = "a damaged image can crash the kernel"
 _OPTIONS = "its options have other names: a line of fstab with the old ones fails"
 #: What the kernel has a filesystem of its own for, by the kind of the mount.
 _IN_KERNEL = {
-    kind: Remedy(f"Mount it with the kernel's own filesystem: {how}", risk=risk)
+    kind: Remedy(worded("fuse-daemon.mount-kernel-s-own", "Mount it with the kernel's own filesystem: {how}", how=how), risk=risk)
     for kind, how, risk in (
         ("squashfuse", "`mount -t squashfs`", _BROKEN),
         ("squashfuse_ll", "`mount -t squashfs`", _BROKEN),

@@ -10,16 +10,25 @@ from iowhy.whys.finding import Candidate, Claim, Saving
 from iowhy.whys.remedy import Remedy
 
 _MPI = Remedy(
-    "Start writes early, and wait for them late: `MPI_File_iwrite_at_all`",
+    worded(
+        "io-not-overlapped.start-writes-early-wait",
+        "Start writes early, and wait for them late: `MPI_File_iwrite_at_all`",
+    ),
     risk="a buffer that is changed before the end of its write is written wrong",
     for_authors=True,
 )
 _HDF5 = Remedy(
-    "Let HDF5 write behind: `HDF5_VOL_CONNECTOR=async`",
+    worded(
+        "io-not-overlapped.let-hdf5-write-behind",
+        "Let HDF5 write behind: `HDF5_VOL_CONNECTOR=async`",
+    ),
     risk="a crash loses data that was not written yet, and its copy takes memory",
 )
 _THREAD = Remedy(
-    "Read ahead and write behind in a separate thread",
+    worded(
+        "io-not-overlapped.read-ahead-write-behind",
+        "Read ahead and write behind in a separate thread",
+    ),
     risk="a crash loses the copy of the data in memory",
     for_authors=True,
 )

@@ -194,15 +194,24 @@ def _cpus_full(facts: Facts) -> bool:
 
 
 _LIFT = Remedy(
-    "Lift the I/O limit of its control group (io.max)", risk="others on the device get less"
+    worded("io-throttled.lift-i-o-limit", "Lift the I/O limit of its control group (io.max)"),
+    risk="others on the device get less",
 )
 _LOOK = (
     Remedy(
-        "List the limits of all control groups: `grep -rs . /sys/fs/cgroup --include=io.max "
-        "--include=io.latency --include=io.cost.qos`",
+        worded(
+            "io-throttled.list-limits-control-groups",
+            "List the limits of all control groups: `grep -rs . /sys/fs/cgroup --include=io.max --include=io.latency --include=io.cost.qos`",
+        ),
         looks=True,
     ),
-    Remedy("Look up the limits of this volume with its provider", looks=True),
+    Remedy(
+        worded(
+            "io-throttled.look-up-limits-volume",
+            "Look up the limits of this volume with its provider",
+        ),
+        looks=True,
+    ),
 )
 
 
@@ -213,7 +222,11 @@ def _of_kernel(facts: Facts, reasons: frozenset[str]) -> tuple[Remedy, ...]:
         return ()
     return (
         Remedy(
-            f"Let writes to {name} wait less: `echo 0 > /sys/block/{name}/queue/wbt_lat_usec`",
+            worded(
+                "io-throttled.let-writes-wait-less",
+                "Let writes to {name} wait less: `echo 0 > /sys/block/{name}/queue/wbt_lat_usec`",
+                name=name,
+            ),
             risk="reads wait longer while much is written",
         ),
     )

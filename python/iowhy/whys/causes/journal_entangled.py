@@ -72,10 +72,26 @@ def find(facts: Facts) -> Candidate | None:
     )
 
 
-_APART = Remedy("Move the files that it syncs to another filesystem", risk="downtime for the move")
-_LATER = Remedy("Run the program with the bulk write at another time", risk="it finishes later")
+_APART = Remedy(
+    worded(
+        "journal-entangled.move-files-syncs-another",
+        "Move the files that it syncs to another filesystem",
+    ),
+    risk="downtime for the move",
+)
+_LATER = Remedy(
+    worded(
+        "journal-entangled.run-program-bulk-write",
+        "Run the program with the bulk write at another time",
+    ),
+    risk="it finishes later",
+)
 _WRITEBACK = Remedy(
-    "Mount the filesystem with data=writeback", risk="files may contain old blocks after a crash"
+    worded(
+        "journal-entangled.mount-filesystem-data-writeback",
+        "Mount the filesystem with data=writeback",
+    ),
+    risk="files may contain old blocks after a crash",
 )
 
 
@@ -84,14 +100,35 @@ def _remedies(facts: Facts) -> tuple[Remedy, ...]:
     own, dirtier = named.file(facts), facts.requests.dirtied_by
     mount = named.waited_mount(facts)
     return (
-        _APART if own is None else replace(_APART, do=f"Move {own} to another filesystem"),
+        _APART
+        if own is None
+        else replace(
+            _APART,
+            do=worded(
+                "journal-entangled.move-another-filesystem",
+                "Move {own} to another filesystem",
+                own=own,
+            ),
+        ),
         _LATER
         if dirtier is None
-        else replace(_LATER, do=f"Run {named.other(facts, dirtier.who())} at another time"),
+        else replace(
+            _LATER,
+            do=worded(
+                "journal-entangled.run-another-time",
+                "Run {other} at another time",
+                other=named.other(facts, dirtier.who()),
+            ),
+        ),
         _WRITEBACK
         if mount is None
         else replace(
-            _WRITEBACK, do=f"Let commits of {mount} not wait for data: mount it with data=writeback"
+            _WRITEBACK,
+            do=worded(
+                "journal-entangled.let-commits-wait-data",
+                "Let commits of {mount} not wait for data: mount it with data=writeback",
+                mount=mount,
+            ),
         ),
     )
 

@@ -121,40 +121,68 @@ def _remedies(reasons: list[tuple[str, float]], most: Waited | None) -> tuple[Re
         return ()
     threads = "each thread" if most.threads < 2 else f"each of the {most.threads} threads"
     return (
-        replace(_SPREAD, do=f"Give {threads} a separate file instead of {most.path}"),
-        replace(_ONE_WRITES, do=f"Let one thread do all I/O of {most.path}"),
+        replace(
+            _SPREAD,
+            do=worded(
+                "lock-contended.give-separate-file-instead",
+                "Give {threads} a separate file instead of {path}",
+                threads=threads,
+                path=most.path,
+            ),
+        ),
+        replace(
+            _ONE_WRITES,
+            do=worded(
+                "lock-contended.let-one-thread-i",
+                "Let one thread do all I/O of {path}",
+                path=most.path,
+            ),
+        ),
         _SHARED,
     )
 
 
 MEMORY_MAP = "memory_map_lock"
 _MAP_LESS = Remedy(
-    "Keep freed memory instead of unmapping it, in its environment: "
-    "`MALLOC_TRIM_THRESHOLD_=1073741824 MALLOC_MMAP_THRESHOLD_=1073741824`",
+    worded(
+        "lock-contended.keep-freed-memory-instead",
+        "Keep freed memory instead of unmapping it, in its environment: `MALLOC_TRIM_THRESHOLD_=1073741824 MALLOC_MMAP_THRESHOLD_=1073741824`",
+    ),
     risk="it holds more memory",
 )
 _PROCESSES = Remedy(
-    "Use processes instead of threads: each has its own memory map",
+    worded(
+        "lock-contended.use-processes-instead-threads",
+        "Use processes instead of threads: each has its own memory map",
+    ),
     risk="more memory; data that threads share is shared no more",
 )
 _DIRECTORIES = Remedy(
-    "Spread the files over several directories", risk="programs that know the old paths fail"
+    worded("lock-contended.spread-files-over-several", "Spread the files over several directories"),
+    risk="programs that know the old paths fail",
 )
 _ONE_CHANGES = Remedy(
-    "Let one thread create and remove the names in a directory",
+    worded(
+        "lock-contended.let-one-thread-create",
+        "Let one thread create and remove the names in a directory",
+    ),
     risk="that thread may become the limit",
     for_authors=True,
 )
 _SPREAD = Remedy(
-    "Give each thread a separate file", risk="programs that read only that file miss the rest"
+    worded("lock-contended.give-thread-separate-file", "Give each thread a separate file"),
+    risk="programs that read only that file miss the rest",
 )
 _SHARED = Remedy(
-    "Use direct I/O on preallocated blocks, which shares the lock (XFS, ext4)",
+    worded(
+        "lock-contended.use-direct-i-o",
+        "Use direct I/O on preallocated blocks, which shares the lock (XFS, ext4)",
+    ),
     risk="the page cache no longer helps reads",
     for_authors=True,
 )
 _ONE_WRITES = Remedy(
-    "Let one thread do all I/O of a file",
+    worded("lock-contended.let-one-thread-i-2", "Let one thread do all I/O of a file"),
     risk="that thread may become the limit",
     for_authors=True,
 )

@@ -119,7 +119,13 @@ def _fewer(facts: Facts) -> tuple[Remedy, ...]:
     many = facts.threads.processes or 1
     if many < 2:
         return ()
-    do = f"Run {max(1, many // 2)} processes of {facts.run.who} at a time instead of {many}"
+    do = worded(
+        "memory-pressure.fewer-processes",
+        "Run {processes} processes of {who} at a time instead of {now}",
+        processes=max(1, many // 2),
+        who=facts.run.who,
+        now=many,
+    )
     return (Remedy(do, risk="less is done at a time"),)
 
 
@@ -255,7 +261,11 @@ def _swaps_steadily(facts: Facts) -> bool:
 
 _FITS = "if all memory in use fits"
 _WHO = Remedy(
-    "List the processes with most memory: `ps -eo pid,comm,rss --sort=-rss | head`", looks=True
+    worded(
+        "memory-pressure.list-processes-most-memory",
+        "List the processes with most memory: `ps -eo pid,comm,rss --sort=-rss | head`",
+    ),
+    looks=True,
 )
 
 CAUSE = Cause(

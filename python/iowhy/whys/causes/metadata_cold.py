@@ -21,17 +21,23 @@ REASONS = frozenset({"metadata_read"})
 LOCKED = frozenset({"metadata_lock"})
 
 _IN_ORDER_OF_INODES = Remedy(
-    "Process files in the order of their inodes (`find -printf '%i %p\\n' | sort -n`)",
+    worded(
+        "metadata-cold.process-files-order-their",
+        "Process files in the order of their inodes (`find -printf '%i %p\\n' | sort -n`)",
+    ),
     risk="results come in another order",
     for_authors=True,
 )
 _WALKERS = Remedy(
-    "Walk 8 directories at once (`xargs -P 8`)",
+    worded("metadata-cold.walk-8-directories-once", "Walk 8 directories at once (`xargs -P 8`)"),
     risk="others on the device get slower, and results come in another order",
     for_authors=True,
 )
 _KEEP = Remedy(
-    "Keep directories and inodes in memory between runs: `sysctl vm.vfs_cache_pressure=10`",
+    worded(
+        "metadata-cold.keep-directories-inodes-memory",
+        "Keep directories and inodes in memory between runs: `sysctl vm.vfs_cache_pressure=10`",
+    ),
     risk="less memory is left for file data",
 )
 _EIGHT_AT_ONCE = Saving(1 - 1 / 8, "with eight walkers, which the device serves at once")

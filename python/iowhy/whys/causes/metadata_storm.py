@@ -14,21 +14,27 @@ _CLAIM = Claim(frozenset({classes.UNEXPLAINED}), reasons=frozenset({METADATA}))
 REOPENED = 4
 
 _ONCE = Remedy(
-    "Open each file once and keep it open",
+    worded("metadata-storm.open-file-once-keep", "Open each file once and keep it open"),
     risk="opens fail above the limit of open files (`ulimit -n`)",
     for_authors=True,
 )
 _NEAR = Remedy(
-    "Copy the small files to each node's own disk before the job",
+    worded(
+        "metadata-storm.copy-small-files-node",
+        "Copy the small files to each node's own disk before the job",
+    ),
     risk="a copy that is out of date gives old results",
 )
 _FEWER = Remedy(
-    "Put the small files into one HDF5 file",
+    worded("metadata-storm.put-small-files-one", "Put the small files into one HDF5 file"),
     risk="programs that read the single files find them no more",
     for_authors=True,
 )
 _COLLECTIVE = Remedy(
-    "Let one process read HDF5's metadata for all: `H5Pset_all_coll_metadata_ops`",
+    worded(
+        "metadata-storm.let-one-process-read",
+        "Let one process read HDF5's metadata for all: `H5Pset_all_coll_metadata_ops`",
+    ),
     risk="the job hangs if a process makes other calls",
     for_authors=True,
 )

@@ -10,16 +10,25 @@ from iowhy.whys.finding import Candidate, Claim, Link
 from iowhy.whys.remedy import Remedy
 
 _LARGER = Remedy(
-    "Make fewer, larger collective calls: all variables in one (`H5Dwrite_multi`)",
+    worded(
+        "mpi-io-exchange.make-fewer-larger-collective",
+        "Make fewer, larger collective calls: all variables in one (`H5Dwrite_multi`)",
+    ),
     risk="the data takes memory until the call",
     for_authors=True,
 )
 _HINTS = Remedy(
-    "Gather in larger buffers: hint `cb_buffer_size=67108864`",
+    worded(
+        "mpi-io-exchange.gather-larger-buffers-hint",
+        "Gather in larger buffers: hint `cb_buffer_size=67108864`",
+    ),
     risk="64 MiB of memory for each process that writes",
 )
 _COLLECTIVE = Remedy(
-    "Use collective calls (`MPI_File_write_at_all`): independent ones lock the file in turn",
+    worded(
+        "mpi-io-exchange.use-collective-calls-independent",
+        "Use collective calls (`MPI_File_write_at_all`): independent ones lock the file in turn",
+    ),
     risk="a process that does not reach the call stops all",
     for_authors=True,
 )

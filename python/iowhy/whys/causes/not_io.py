@@ -45,19 +45,41 @@ _WORDS = {
 }
 
 
-_SEEN = Remedy("See in which calls it waits: `iowhy report syscalls`", looks=True)
-_HOLDER = Remedy("See who holds the lock, while it waits: `lslocks`", looks=True)
-_WHICH_PEER = Remedy("See which peer it waits for, while it waits: `ss -tnp`", looks=True)
-_WITH_WORK = Remedy("Record it while it has work to do", looks=True)
+_SEEN = Remedy(
+    worded("not-io.see-calls-waits", "See in which calls it waits: `iowhy report syscalls`"),
+    looks=True,
+)
+_HOLDER = Remedy(
+    worded("not-io.see-holds-lock-while", "See who holds the lock, while it waits: `lslocks`"),
+    looks=True,
+)
+_WHICH_PEER = Remedy(
+    worded("not-io.see-peer-waits-while", "See which peer it waits for, while it waits: `ss -tnp`"),
+    looks=True,
+)
+_WITH_WORK = Remedy(
+    worded("not-io.record-while-has-work", "Record it while it has work to do"), looks=True
+)
 # No call is in the recording.
-_NO_CALLS = Remedy("Record it, to see in which calls it waits: `iowhy run -- CMD`", looks=True)
+_NO_CALLS = Remedy(
+    worded(
+        "not-io.record-see-calls-waits",
+        "Record it, to see in which calls it waits: `iowhy run -- CMD`",
+    ),
+    looks=True,
+)
 # Calls and their stacks are recorded as they end: of a call that lasts all of a recording only the time is known.
 _NONE_ENDED = Remedy(
-    "Record for longer: a call is recorded when it ends",
+    worded(
+        "not-io.record-longer-call-recorded", "Record for longer: a call is recorded when it ends"
+    ),
     looks=True,
 )
 _RECORD_TOO = Remedy(
-    "Record all processes, the one that does the work too: `iowhy run -a --duration 10s`",
+    worded(
+        "not-io.record-processes-one-does",
+        "Record all processes, the one that does the work too: `iowhy run -a --duration 10s`",
+    ),
     looks=True,
 )
 
@@ -183,8 +205,14 @@ def _remedies(facts: Facts, found: _Call | None, what: str | None) -> tuple[Reme
         return (_of_calls(facts),)
     if found.sleep is not None and what.startswith(_TIMER):
         pause = Remedy(
-            f"Shorten the pause of {found.sleep.comm}: {found.name} in its code, "
-            f"{plural(found.sleep.calls, 'call')} of {duration(found.sleep.total_ns / max(1, found.sleep.calls))}",
+            worded(
+                "not-io.shorten-pause-code",
+                "Shorten the pause of {comm}: {name} in its code, {calls:count call} of {total_ns:ns}",
+                comm=found.sleep.comm,
+                name=found.name,
+                calls=found.sleep.calls,
+                total_ns=found.sleep.total_ns / max(1, found.sleep.calls),
+            ),
             risk="what it polls, or is limited for, gets more load",
         )
         return (pause,)
@@ -232,7 +260,14 @@ def _of_server(facts: Facts) -> tuple[Remedy, ...]:
     pids = f'"$(pgrep -d, -x {quoted("|".join(behind.server))})"'
     return (
         Remedy(
-            f"Record {behind.name}'s server, which does the work, while {facts.run.who} runs again: `{as_root()} run -p {pids} --duration 30s`",
+            worded(
+                "not-io.record-s-server-does",
+                "Record {name}'s server, which does the work, while {who} runs again: `{as_root} run -p {pids} --duration 30s`",
+                name=behind.name,
+                who=facts.run.who,
+                as_root=as_root(),
+                pids=pids,
+            ),
             looks=True,
         ),
         _SEEN,

@@ -161,29 +161,44 @@ def _remedies(found: CopiedUp) -> tuple[Remedy, ...]:
 
 
 _METACOPY = Remedy(
-    "Copy only attributes: `echo Y > /sys/module/overlay/parameters/metacopy`, and mount it again",
+    worded(
+        "overlay-copy-up.copy-only-attributes-mount",
+        "Copy only attributes: `echo Y > /sys/module/overlay/parameters/metacopy`, and mount it again",
+    ),
     risk="a layer from somebody you do not trust can then show files from outside it",
 )
 _IN_IMAGE = Remedy(
-    "Change it in the build step that writes the file (COPY --chmod)",
+    worded(
+        "overlay-copy-up.change-build-step-writes",
+        "Change it in the build step that writes the file (COPY --chmod)",
+    ),
     risk="containers of the old image stay slow",
     for_authors=True,
 )
 _VOLUME = Remedy(
-    "Keep the files that change on a volume",
+    worded("overlay-copy-up.keep-files-change-volume", "Keep the files that change on a volume"),
     risk="the data outlives the container: it must be backed up and cleaned separately",
 )
 _SMALLER = Remedy(
-    "Split the file into a small one that changes and one that does not",
+    worded(
+        "overlay-copy-up.split-file-small-one",
+        "Split the file into a small one that changes and one that does not",
+    ),
     risk="programs that know the one file fail",
     for_authors=True,
 )
 _SHARED = Remedy(
-    "Keep all layers on one XFS with `reflink=1`, where a copy moves no data",
+    worded(
+        "overlay-copy-up.keep-layers-one-xfs",
+        "Keep all layers on one XFS with `reflink=1`, where a copy moves no data",
+    ),
     risk="downtime while the containers' storage moves",
 )
 _VOLATILE = Remedy(
-    "Mount the overlay with `volatile`, which does not sync copies",
+    worded(
+        "overlay-copy-up.mount-overlay-does-sync",
+        "Mount the overlay with `volatile`, which does not sync copies",
+    ),
     risk="after a crash the upper layer must be thrown away",
 )
 

@@ -15,14 +15,21 @@ from iowhy.whys.remedy import Remedy
 _REASONS: frozenset[str | None] = frozenset({REASON})
 
 _WHOLE = Remedy(
-    "Write whole, aligned blocks",
+    worded("partial-writes.write-whole-aligned-blocks", "Write whole, aligned blocks"),
     risk="a crash loses what is still gathered",
     for_authors=True,
 )
 _AHEAD_RISK = "others have less memory"
-_AHEAD = Remedy("Read the file once, in order, before it is written", risk=_AHEAD_RISK)
+_AHEAD = Remedy(
+    worded(
+        "partial-writes.read-file-once-order", "Read the file once, in order, before it is written"
+    ),
+    risk=_AHEAD_RISK,
+)
 _NEW = Remedy(
-    "Append new data to a log, which has nothing to read",
+    worded(
+        "partial-writes.append-new-data-log", "Append new data to a log, which has nothing to read"
+    ),
     risk="programs that read the one file miss what is in the log",
     for_authors=True,
 )
@@ -68,7 +75,12 @@ def _whole(found: PartialWrites) -> Remedy:
         if found.block_bytes is None
         else f"whole blocks of {size(found.block_bytes)}"
     )
-    return replace(_WHOLE, do=f"Write {_where(found)} in {block}")
+    return replace(
+        _WHOLE,
+        do=worded(
+            "partial-writes.write", "Write {where} in {block}", where=_where(found), block=block
+        ),
+    )
 
 
 def _ahead(found: PartialWrites) -> Remedy:
@@ -76,7 +88,11 @@ def _ahead(found: PartialWrites) -> Remedy:
     if found.files > 1 or found.path is None:
         return _AHEAD
     return Remedy(
-        f"Read it once, in order, before it is written: `cat {quoted(found.path)} > /dev/null`",
+        worded(
+            "partial-writes.read-once-order-before",
+            "Read it once, in order, before it is written: `cat {path} > /dev/null`",
+            path=quoted(found.path),
+        ),
         risk=_AHEAD_RISK,
     )
 

@@ -75,13 +75,23 @@ def _remedies(facts: Facts) -> tuple[Remedy, ...]:
     requests, what = facts.requests, named.data(facts)
     whole = replace(
         _AT_ONCE,
-        do=f"Run 8 {facts.run.who} at once, each on a part of {what} (`xargs -P 8`)",
+        do=worded(
+            "queue-shallow.run-8-once-part",
+            "Run 8 {who} at once, each on a part of {what} (`xargs -P 8`)",
+            who=facts.run.who,
+            what=what,
+        ),
     )
     if evidence.direct_io(facts) or requests.direction == "write":
         return (_SEVERAL, whole)
     in_order = requests.jump_share is not None and requests.jump_share < thresholds.IN_ORDER
     ahead = replace(
-        _AHEAD, do=f"Ask for the next reads of {what} ahead: posix_fadvise with POSIX_FADV_WILLNEED"
+        _AHEAD,
+        do=worded(
+            "queue-shallow.ask-next-reads-ahead",
+            "Ask for the next reads of {what} ahead: posix_fadvise with POSIX_FADV_WILLNEED",
+            what=what,
+        ),
     )
     return (set_readahead(facts, up=True) if in_order else ahead, _SEVERAL, whole)
 
@@ -123,17 +133,23 @@ def _chain(facts: Facts, depth: float, service: float) -> tuple[Link, ...]:
 
 
 _AHEAD = Remedy(
-    "Ask for the next reads ahead: posix_fadvise with POSIX_FADV_WILLNEED",
+    worded(
+        "queue-shallow.ask-next-reads-ahead-2",
+        "Ask for the next reads ahead: posix_fadvise with POSIX_FADV_WILLNEED",
+    ),
     risk="data that is read in vain takes memory and device time",
     for_authors=True,
 )
 _SEVERAL = Remedy(
-    "Keep 8 requests in flight with io_uring",
+    worded("queue-shallow.keep-8-requests-flight", "Keep 8 requests in flight with io_uring"),
     risk="they complete in another order",
     for_authors=True,
 )
 _AT_ONCE = Remedy(
-    "Run 8 processes at once, each on a part of the data (`xargs -P 8`)",
+    worded(
+        "queue-shallow.run-8-processes-once",
+        "Run 8 processes at once, each on a part of the data (`xargs -P 8`)",
+    ),
     risk="each takes its own memory and CPU time",
 )
 

@@ -112,16 +112,32 @@ def _remedies(facts: Facts, waits: frozenset[str]) -> dict[Remedy, Saving]:
     """
     what, moved = named.data(facts), facts.requests.bytes
     in_order = saving.all_but_moving(facts, waits, moved, "if accessed in order")
-    found = {replace(_IN_ORDER, do=f"Access {what} in the order of offsets"): in_order}
+    found = {
+        replace(
+            _IN_ORDER,
+            do=worded(
+                "random-access.access-order-offsets",
+                "Access {what} in the order of offsets",
+                what=what,
+            ),
+        ): in_order
+    }
     if facts.requests.direction == "read" and not evidence.direct_io(facts):
         first, whole = evidence.read_first(facts), _whole_bytes(facts)
         if whole is None:
             found[first] = saving.all_of_it("if it is in memory")
         else:
             found = {first: saving.all_but_moving(facts, waits, whole, "in order"), **found}
-    found[replace(_NO_SEEKS, do=f"Move {what} to an SSD, which does not seek")] = (
-        saving.all_but_moving(facts, waits, moved, "without seeks")
-    )
+    found[
+        replace(
+            _NO_SEEKS,
+            do=worded(
+                "random-access.move-ssd-does-seek",
+                "Move {what} to an SSD, which does not seek",
+                what=what,
+            ),
+        )
+    ] = saving.all_but_moving(facts, waits, moved, "without seeks")
     return found
 
 
@@ -229,12 +245,12 @@ def _of_job(facts: Facts, job: Job) -> Candidate | None:
 
 
 _IN_ORDER = Remedy(
-    "Access its files in the order of offsets",
+    worded("random-access.access-files-order-offsets", "Access its files in the order of offsets"),
     risk="results come in another order",
     for_authors=True,
 )
 _NO_SEEKS = Remedy(
-    "Move its files to an SSD, which does not seek",
+    worded("random-access.move-files-ssd-does", "Move its files to an SSD, which does not seek"),
     risk="downtime for the move; the SSD costs money",
 )
 

@@ -163,17 +163,26 @@ def _missing(facts: Facts) -> Candidate | None:
 _LESS_AHEAD, _MORE_AHEAD = 32, 8192
 _DISK = re.compile(r"[a-z]+[a-z0-9-]*")
 _RANDOM = Remedy(
-    "Mark the access as random: posix_fadvise with POSIX_FADV_RANDOM",
+    worded(
+        "readahead-poor.mark-access-random-posix",
+        "Mark the access as random: posix_fadvise with POSIX_FADV_RANDOM",
+    ),
     risk="reading it in order gets slower",
     for_authors=True,
 )
 _HINT = Remedy(
-    "Mark the access as sequential: posix_fadvise with POSIX_FADV_SEQUENTIAL",
+    worded(
+        "readahead-poor.mark-access-sequential-posix",
+        "Mark the access as sequential: posix_fadvise with POSIX_FADV_SEQUENTIAL",
+    ),
     risk="random reads of it read more than they use",
     for_authors=True,
 )
 SET = Remedy(
-    "Set the device's readahead to fit the access (`blockdev --setra`)",
+    worded(
+        "readahead-poor.set-device-s-readahead",
+        "Set the device's readahead to fit the access (`blockdev --setra`)",
+    ),
     risk="other programs on the device may read in vain",
 )
 
@@ -189,7 +198,16 @@ def _marked(facts: Facts, one: Remedy) -> Remedy:
         if mapped
         else f"posix_fadvise(fd, 0, 0, POSIX_FADV_{way})"
     )
-    return replace(one, do=f"Mark {named.data(facts)} as {way.lower()}: {call}")
+    return replace(
+        one,
+        do=worded(
+            "readahead-poor.mark-mapping",
+            "Mark {data} as {lower}: {call}",
+            data=named.data(facts),
+            lower=way.lower(),
+            call=call,
+        ),
+    )
 
 
 def set_readahead(facts: Facts, *, up: bool) -> Remedy:
@@ -203,7 +221,13 @@ def set_readahead(facts: Facts, *, up: bool) -> Remedy:
         else (_LESS_AHEAD, "reading in order from it gets slower")
     )
     return Remedy(
-        f"{'Raise' if up else 'Lower'} the readahead of {name}: `blockdev --setra {sectors} /dev/{name}`",
+        worded(
+            "readahead-poor.set-readahead",
+            "{value} the readahead of {name}: `blockdev --setra {sectors} /dev/{name}`",
+            value="Raise" if up else "Lower",
+            name=name,
+            sectors=sectors,
+        ),
         risk=risk,
     )
 

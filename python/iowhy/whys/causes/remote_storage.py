@@ -56,7 +56,8 @@ def _reach(mount: str | None) -> Remedy:
     """Against a server that does not answer."""
     at = "" if mount is None else f": `umount -f -l {quoted(mount)}`"
     return Remedy(
-        f"End the waiting{at}", risk="calls fail then, and what was written but not sent is lost"
+        worded("remote-storage.end-waiting", "End the waiting{at}", at=at),
+        risk="calls fail then, and what was written but not sent is lost",
     )
 
 
@@ -103,7 +104,12 @@ def _remedies(facts: Facts, found: Answers | None, mount: str | None) -> tuple[R
     """More connections if operations wait here for their turn; else fewer questions to the server, and how far it is."""
     name = "its files" if mount is None else f"its files in {mount}"
     copy = replace(
-        _COPY, do=f"Copy {named.file(facts) or name} to a local disk, and work on the copy"
+        _COPY,
+        do=worded(
+            "remote-storage.copy-local-disk-work",
+            "Copy {file} to a local disk, and work on the copy",
+            file=named.file(facts) or name,
+        ),
     )
     if found is not None and found.queue_ns > found.rtt_ns:
         return (_CONNECTIONS, copy, _COMPARE)
@@ -111,17 +117,31 @@ def _remedies(facts: Facts, found: Answers | None, mount: str | None) -> tuple[R
 
 
 _CONNECTIONS = Remedy(
-    "Mount it with more connections (`nconnect=4`)", risk="others on the server get slower"
+    worded(
+        "remote-storage.mount-more-connections", "Mount it with more connections (`nconnect=4`)"
+    ),
+    risk="others on the server get slower",
 )
 _COPY = Remedy(
-    "Copy its files to a local disk, and work on the copy",
+    worded(
+        "remote-storage.copy-files-local-disk",
+        "Copy its files to a local disk, and work on the copy",
+    ),
     risk="changes are on the server only when they are copied back",
 )
 _KEEP = Remedy(
-    "Cache attributes for longer (mount option `actimeo=60`)",
+    worded(
+        "remote-storage.cache-attributes-longer",
+        "Cache attributes for longer (mount option `actimeo=60`)",
+    ),
     risk="changes by others are seen later",
 )
-_COMPARE = Remedy("See how much of it is the network: rtt in `ss -ti`", looks=True)
+_COMPARE = Remedy(
+    worded(
+        "remote-storage.see-how-much-network", "See how much of it is the network: rtt in `ss -ti`"
+    ),
+    looks=True,
+)
 
 
 CAUSE = Cause(

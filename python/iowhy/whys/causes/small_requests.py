@@ -115,14 +115,24 @@ def _remedies(facts: Facts, each: float | None, *, reads: bool = False) -> tuple
     instead = "" if each is None else f" instead of {size(each)}"
     larger = replace(
         _LARGER,
-        do=f"{way} {named.data(facts)} 1 MiB at a time{instead}",
+        do=worded(
+            "small-requests.move-1-mib",
+            "{way} {data} 1 MiB at a time{instead}",
+            way=way,
+            data=named.data(facts),
+            instead=instead,
+        ),
         risk="each buffer takes 1 MiB of memory" if reads else _LARGER.risk,
     )
     if not _around_the_cache(facts):
         return (larger,)
     gathered = replace(
         _GATHERED,
-        do=f"Open {named.data(facts)} without O_DIRECT and O_SYNC",
+        do=worded(
+            "small-requests.open-without-o-direct",
+            "Open {data} without O_DIRECT and O_SYNC",
+            data=named.data(facts),
+        ),
         risk="others have less memory" if reads else _GATHERED.risk,
     )
     return (replace(larger, for_authors=True), gathered)
@@ -302,18 +312,30 @@ def _around_the_cache(facts: Facts) -> bool:
     return evidence.direct_io(facts) or (facts.calls.by_write and facts.durable_writes is not False)
 
 
-_LARGER = Remedy("Read and write 1 MiB per call", risk="a crash loses what is still in the buffer")
+_LARGER = Remedy(
+    worded("small-requests.read-write-1-mib", "Read and write 1 MiB per call"),
+    risk="a crash loses what is still in the buffer",
+)
 _COLLECTIVE = Remedy(
-    "Let MPI-IO gather them with collective calls (`MPI_File_write_at_all`)",
+    worded(
+        "small-requests.let-mpi-io-gather",
+        "Let MPI-IO gather them with collective calls (`MPI_File_write_at_all`)",
+    ),
     risk="a process that does not reach the call stops all",
     for_authors=True,
 )
 _NO_SIEVE = Remedy(
-    "Do not read the gaps before each write: MPI-IO's hint `romio_ds_write=disable`",
+    worded(
+        "small-requests.read-gaps-before-write",
+        "Do not read the gaps before each write: MPI-IO's hint `romio_ds_write=disable`",
+    ),
     risk="many small writes instead, if the data are in small pieces",
 )
 _GATHERED = Remedy(
-    "Let the page cache gather it: open the files without O_DIRECT and O_SYNC",
+    worded(
+        "small-requests.let-page-cache-gather",
+        "Let the page cache gather it: open the files without O_DIRECT and O_SYNC",
+    ),
     risk="a crash loses what was not synced yet",
 )
 

@@ -15,7 +15,9 @@ PROCESSES = 4
 BYTES_MIN = 64 * 1024 * 1024
 
 _ELSEWHERE = Remedy(
-    "Spread the file over more servers: `lfs migrate -c 8`",
+    worded(
+        "stripes-few.spread-file-over-more", "Spread the file over more servers: `lfs migrate -c 8`"
+    ),
     risk="heavy I/O while it is copied",
 )
 
@@ -52,7 +54,11 @@ def find(facts: Facts) -> Candidate | None:
         saving=saving.twice("servers"),
         remedies=(
             Remedy(
-                f"Spread it over 8 servers: `lfs migrate -c 8 {quoted(file.path)}`",
+                worded(
+                    "stripes-few.spread-over-8-servers",
+                    "Spread it over 8 servers: `lfs migrate -c 8 {path}`",
+                    path=quoted(file.path),
+                ),
                 risk=_ELSEWHERE.risk,
             ),
         ),

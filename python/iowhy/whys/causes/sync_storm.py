@@ -28,23 +28,28 @@ TIMES_AS_LARGE = 4
 SMALL_COSTS = 1.33
 
 _KEEP_OPEN = Remedy(
-    "Keep the file open, and sync it once for many writes",
+    worded(
+        "sync-storm.keep-file-open-sync", "Keep the file open, and sync it once for many writes"
+    ),
     risk="a crash loses what was written since the last sync",
     for_authors=True,
 )
 #: For whom each file costs.
 LARGER_FILES = Remedy(
-    "Write one archive instead of many files",
+    worded("sync-storm.write-one-archive-instead", "Write one archive instead of many files"),
     risk="programs that read the single files find them no more",
     for_authors=True,
 )
 _LATER = Remedy(
-    "Let commits return before they are durable (asynchronous commit)",
+    worded(
+        "sync-storm.let-commits-return-before",
+        "Let commits return before they are durable (asynchronous commit)",
+    ),
     risk="a crash loses the last seconds",
     for_authors=True,
 )
 _QUICK_DEVICE = Remedy(
-    "Move its files to an SSD with a power-safe cache",
+    worded("sync-storm.move-files-ssd-power", "Move its files to an SSD with a power-safe cache"),
     risk="downtime for the move; the SSD costs money",
 )
 
@@ -94,7 +99,7 @@ def _once_for_all(facts: Facts) -> Remedy:
     """One sync of the filesystem for many files."""
     at = named.folder(facts)
     typed = f": `sync -f {quoted(at)}`" if at else ""
-    do = f"Sync once for all files, at the end{typed}"
+    do = worded("sync-storm.sync-once", "Sync once for all files, at the end{typed}", typed=typed)
     return Remedy(do, risk="a crash before the end loses all of them", for_authors=True)
 
 
@@ -103,12 +108,25 @@ def larger_files(facts: Facts, files: float | None) -> Remedy:
     many = "many" if files is None else count(files)
     at = named.folder(facts)
     return replace(
-        LARGER_FILES, do=f"Write one archive instead of {many} files{f' in {at}' if at else ''}"
+        LARGER_FILES,
+        do=worded(
+            "sync-storm.write-one-archive-instead-2",
+            "Write one archive instead of {many} files{value}",
+            many=many,
+            value=f" in {at}" if at else "",
+        ),
     )
 
 
 def _quick_device(facts: Facts) -> Remedy:
-    return replace(_QUICK_DEVICE, do=f"Move {named.data(facts)} to an SSD with a power-safe cache")
+    return replace(
+        _QUICK_DEVICE,
+        do=worded(
+            "sync-storm.move-ssd-power-safe",
+            "Move {data} to an SSD with a power-safe cache",
+            data=named.data(facts),
+        ),
+    )
 
 
 def _remedies(facts: Facts, spread: bool) -> tuple[Remedy, ...]:

@@ -92,7 +92,10 @@ def _pages(facts: Facts) -> float | None:
 
 
 _EARLIER = Remedy(
-    "Start writeback earlier: `sysctl vm.dirty_background_bytes=67108864`",
+    worded(
+        "writeback-scattered.start-writeback-earlier",
+        "Start writeback earlier: `sysctl vm.dirty_background_bytes=67108864`",
+    ),
     risk="data that soon changes again is written more often",
 )
 

@@ -8,7 +8,7 @@ WORD/MANY`; without any of these it is text. Templates are literals, so that `ma
 
 import string
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from iowhy import units
 
@@ -20,6 +20,7 @@ KINDS: Mapping[str, Callable[[Any], str]] = {
     "count": units.count,
 }
 _COUNTED = "count "
+Text = TypeVar("Text", bound=str)
 
 
 class Sentence(str):
@@ -48,9 +49,9 @@ def named(id_: str, text: str, /, **values: object) -> Sentence:
     return _made(text, id_, values)
 
 
-def changed(said: str, text: str) -> str:
+def changed(said: Text, text: str) -> Text:
     """The same with other words: commands as they are typed, a capital, a full stop."""
-    return _made(text, said.id, said.values) if isinstance(said, Sentence) else text
+    return cast(Text, _made(text, said.id, said.values) if isinstance(said, Sentence) else text)
 
 
 def _made(text: str, id_: str, values: Mapping[str, object]) -> Sentence:

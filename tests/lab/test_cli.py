@@ -14,6 +14,7 @@ from iowhy.lab.stage import Choice
 from iowhy.lab.trial import Trial
 from iowhy.lab.verify import Check
 from iowhy.options.parser import parse
+from iowhy.sentences import worded
 from iowhy.whys.budget import Budget
 from iowhy.whys.chain import link
 from iowhy.whys.finding import Finding
@@ -74,7 +75,7 @@ def _checks(*found: str) -> list[Check]:
         for name, share, seconds in ((cause, 0.9, 10.0), ("healthy", 0.0, 2.0)):
             ids = scenario("smallfiles").chain
             said = tuple(link("", 1.0, "", "", id_) for id_ in ids)
-            fixes = (Fix("write fewer, larger files", share),)
+            fixes = (Fix(worded(scenario("smallfiles").remedy[0], "write larger files"), share),)
             finding = Finding(name, name, share, share, "", 0.9, (), said, (), fixes, None)
             verdict = Verdict(
                 "", (finding,), Budget(()), (), (), (), seconds, {}, Commands(Path("x"), "run")

@@ -12,6 +12,7 @@ from iowhy.lab.scenario import Plan, Scenario, Variant
 from iowhy.lab.stage import Choice
 from iowhy.lab.trial import Trial
 from iowhy.lab.verify import BUSY_MACHINE_CPUS, FULL_MACHINE, GAIN_TOLERANCE, TOLERATED
+from iowhy.sentences import worded
 from iowhy.whys.budget import Budget
 from iowhy.whys.chain import link
 from iowhy.whys.finding import Finding
@@ -48,7 +49,7 @@ def trial(cause: str, share: float, seconds: float = 10.0, ids: tuple[str, ...] 
         (),
         tuple(link("", None, "", "", id_) for id_ in ids),
         (),
-        (Fix("do", share),),
+        (Fix(worded("do", "do"), share),),
         None,
     )
     verdict = Verdict(
@@ -162,22 +163,24 @@ def test_the_table_of_confusion() -> None:
 def test_which_of_the_printed_remedies_the_fix_is() -> None:
     first = trial("sync-storm", 0.9)
     remedies = ("sync less", "write MORE into one transaction")
-    fixes = tuple(Fix(text, gain) for text, gain in zip(remedies, (0.9, 0.3), strict=True))
+    fixes = tuple(
+        Fix(worded(text, text), gain) for text, gain in zip(remedies, (0.9, 0.3), strict=True)
+    )
     finding = structs.replace(first.verdict.findings[0], fixes=fixes)
     broken = structs.replace(first, verdict=structs.replace(first.verdict, findings=(finding,)))
     fixed = trial("healthy", 0.0, 1.0)
-    check = verify.check(scenario(remedy="more into one"), HDD, broken, fixed)
+    check = verify.check(scenario(remedy=(remedies[1],)), HDD, broken, fixed)
     assert check.tried == verify.Tried(2, 2, remedies[1], 0.3)
     assert not check.ok
     # What only looks saves nothing yet, and is not what is tried.
-    fixes = (Fix("look", 0.9, looks=True), fixes[1])
+    fixes = (Fix(worded("look", "look"), 0.9, looks=True), fixes[1])
     finding = structs.replace(finding, fixes=fixes, gain=0.9)
     looked = structs.replace(first, verdict=structs.replace(first.verdict, findings=(finding,)))
-    again = verify.check(scenario(remedy="more into one"), HDD, looked, fixed)
+    again = verify.check(scenario(remedy=(remedies[1],)), HDD, looked, fixed)
     assert again.tried == verify.Tried(1, 1, remedies[1], 0.3)
     assert not any("not the first" in one for one in again.why)
     assert check.document()["remedy"]["saved"] == pytest.approx(0.9)
-    other = verify.check(scenario(remedy="no such words"), HDD, broken, fixed).tried
+    other = verify.check(scenario(remedy=("no-such-id",)), HDD, broken, fixed).tried
     assert other is not None and other.number is None
     assert verify.check(scenario(), HDD, broken, fixed).tried is None
 

@@ -31,7 +31,7 @@ BY_NAME = {
 }  # fmt: skip
 _ERRORS = {"Refused", "Unreadable", "_problem", "problem"}
 #: What makes a sentence with an id: which argument that is, and which the text.
-_NAMED = {"worded": (0, 1), "link": (4, 0)}
+_NAMED = {"worded": (0, 1), "link": (4, 0), "_order": (0, 1)}
 _SENTENCE = re.compile(r"[A-Za-z’'`…)},:%]{2,}\S* \S*[a-z]{2,}")
 _CODE = re.compile(
     r"\b(SELECT|FROM|WHERE|JOIN|CREATE|CASE WHEN|CAST|INSERT|COPY|DROP|DESCRIBE|REPLACE|NULL::|<[a-z]+ )\b|^\s*[.#][\w-]+ *\{|\(\?[:<P]|\\[bdsw]"
@@ -87,7 +87,7 @@ def _of_table(id_: str, value: object) -> Iterator[Entry]:
     elif isinstance(value, list):
         for number, inner in enumerate(value, 1):
             yield from _of_table(f"{id_}.{number}", inner)
-    elif isinstance(value, str) and _is_sentence(value):
+    elif isinstance(value, str) and (id_.endswith(".do") or _is_sentence(value)):
         # A remedy's order has the remedy's id.
         yield Entry("whys/programs", id_.replace(".remedies.", ".").removesuffix(".do"), value)
 

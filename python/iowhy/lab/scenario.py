@@ -102,8 +102,8 @@ class Scenario(Struct, frozen=True):
     figures: tuple[Figure, ...] = ()
     #: Whether the fix is the finding's first remedy, so that it saves what the finding says can be gained.
     share_is_gain: bool = True
-    #: Words of the remedy that the fix follows, as a finding prints it (a regular expression, any case).
-    remedy: str = ""
+    #: Ids of the remedies that the fix follows.
+    remedy: tuple[str, ...] = ()
     #: Programs that are installed where it can run.
     tools: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default_factory=tuple)

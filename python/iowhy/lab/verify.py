@@ -1,7 +1,6 @@
 """Does the product name the true cause? Runs scenarios broken and fixed, and holds what was found against what is so."""
 
 import os
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -233,11 +232,10 @@ def _tried(scenario: Scenario, broken: Trial | None) -> Tried | None:
     top, fixed = None if broken is None else broken.top, scenario.fixed
     if top is None or fixed is None or not scenario.remedy:
         return None
-    wanted = re.compile(scenario.remedy, re.IGNORECASE)
     # What only looks saves nothing yet.
     saving = [one for one in top.fixes if not one.looks]
     for number, one in enumerate(saving, 1):
-        if wanted.search(one.in_full):
+        if one.do.id in scenario.remedy:
             return Tried(number, len(saving), one.in_full, one.gain)
     return Tried(None, len(saving), fixed.text, top.gain)
 

@@ -32,10 +32,10 @@ def durable_names(facts: Facts, otherwise: Remedy) -> Candidate | None:
                 None,
                 "",
                 "waits",
-                "sync-storm.names",
+                "durable-names.names",
             ),
         ),
-        summary=worded("sync-storm.each-name", "making the names of files durable one by one"),
+        summary=worded("durable-names.each-name", "making the names of files durable one by one"),
         saving=saving.all_of_it("if names need not be durable at once"),
         remedies=(
             Remedy(

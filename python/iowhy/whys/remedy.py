@@ -28,7 +28,7 @@ class Remedy(Struct, frozen=True):
     looks: bool = False
 
     @property
-    def named(self) -> str:
+    def named(self) -> Sentence:
         """The order, with whose setting it is."""
         return self.do if self.program is None else changed(self.do, f"{self.program}: {self.do}")
 
@@ -40,7 +40,7 @@ LABELS = ("Fix", "Next")
 class Fix(Struct, frozen=True):
     """A remedy of one finding, with what it can save: `gain` (0..1) of the whole that the finding's share is of, and what that takes."""
 
-    do: str
+    do: Sentence
     gain: float
     condition: str = ""
     risk: str = ""

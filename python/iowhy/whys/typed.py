@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from iowhy.free_name import free_name
 from iowhy.invocation import as_root, joined, quoted, typed
-from iowhy.sentences import changed
+from iowhy.sentences import Text, changed
 from iowhy.users import is_everything
 from iowhy.whys.facts import Facts, started, used_files
 
@@ -113,7 +113,7 @@ class Commands(Struct, frozen=True, dict=True):
         loop = f"for i in $(seq {times}); do {self.command}; done"
         return f"{self._there}{as_root()} run -- sh -c {quoted(loop)}"
 
-    def filled(self, text: str) -> str:
+    def filled(self, text: Text) -> Text:
         """A sentence of a cause, with its commands as they are typed."""
         said = _REPORT.sub(rf"`iowhy report \1 {typed(self.recording)}`", text)
         return changed(text, _RUN.sub(lambda _: self.record_again(), said))

@@ -96,7 +96,7 @@ SCENARIOS = (
         figures=(_TIME,),
         # With two processors half of it can be saved, with n all but one nth.
         share_is_gain=False,
-        remedy=r"make -j|-j",
+        remedy=("make.run-jobs-cpus",),
         tools=("gcc", "make"),
     ),
     Scenario(
@@ -116,7 +116,10 @@ SCENARIOS = (
         ),
         devices=("hdd",),
         figures=(Figure("time", "s", 681, 663, lambda p: p.get("elapsed_s")),),
-        remedy="into memory before|read its files",
+        remedy=(
+            "shared.read-memory-before-needed",
+            "shared.read-files-memory-before",
+        ),
         tools=("gcc", "make"),
     ),
 )

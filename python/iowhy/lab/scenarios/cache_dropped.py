@@ -38,6 +38,9 @@ SCENARIO = Scenario(
     ),
     devices=("hdd", "ssd"),
     chain=("cache-thrash.share",),
-    remedy="from dropping pages",
+    remedy=(
+        "cache-thrash.keep-from-dropping",
+        "cache-thrash.stop-program-drops-pages",
+    ),
     tools=("dd",),
 )

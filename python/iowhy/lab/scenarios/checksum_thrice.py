@@ -40,6 +40,10 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("hdd",),
-    remedy=r"work .* parts|give .* of memory",
+    remedy=(
+        "cache-thrash.work-parts-fit-memory",
+        "cache-thrash.work-parts-most-steps",
+        "group.more-memory",
+    ),
     tools=("cksum",),
 )

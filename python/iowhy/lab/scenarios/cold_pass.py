@@ -24,6 +24,9 @@ SCENARIO = Scenario(
         ),
         Variant("warm", "all cached", lambda s: _once(s, cold=False), COMPUTES),
     ),
-    remedy=r"into memory before|read its files",
+    remedy=(
+        "shared.read-memory-before-needed",
+        "shared.read-files-memory-before",
+    ),
     devices=("hdd", "ssd", "file"),
 )

@@ -48,6 +48,6 @@ SCENARIO = Scenario(
     ),
     devices=("memory",),
     filesystems=("btrfs",),
-    remedy=r"compress(-force)?=zstd:1 ",
+    remedy=("filesystem-cpu.compress-faster",),
     tools=("cp", "sync"),
 )

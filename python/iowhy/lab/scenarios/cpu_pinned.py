@@ -21,6 +21,12 @@ SCENARIO = Scenario(
         Variant("free", "on all of them", lambda s: _spin(s, bound=False), COMPUTES),
     ),
     devices=("memory",),
-    remedy="run on all CPUs|without `taskset",
+    remedy=(
+        "all-cpus.unbound",
+        "all-cpus.running",
+        "all-cpus.again",
+        "all-cpus.start",
+        "all-cpus.container",
+    ),
     filesystems=("ext4",),
 )

@@ -29,6 +29,9 @@ SCENARIO = Scenario(
         Variant("free", "no quota", lambda s: _spin(s, limited=False), COMPUTES),
     ),
     devices=("memory",),
-    remedy="give .* CPU",
+    remedy=(
+        "group.more-cpus",
+        "cpu-throttled.give-control-group-more",
+    ),
     filesystems=("ext4",),
 )

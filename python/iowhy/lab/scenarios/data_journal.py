@@ -27,7 +27,10 @@ SCENARIOS = (
             ),
         ),
         devices=("hdd",),
-        remedy="data=ordered",
+        remedy=(
+            "data-journaled.mount-again",
+            "data-journaled.mount-data-ordered-default",
+        ),
         filesystems=("ext4",),
         tools=("dd",),
     ),

@@ -21,6 +21,6 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("ssd",),
-    remedy=r"bs=",
+    remedy=("dd.use-larger-blocks-divided",),
     tools=("dd",),
 )

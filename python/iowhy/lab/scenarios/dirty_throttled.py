@@ -41,6 +41,9 @@ SCENARIO = Scenario(
         Variant("free", "the machine's usual limits", lambda s: _writer(s, strict=False), COMPUTES),
     ),
     devices=("hdd",),
-    remedy="let more wait",
+    remedy=(
+        "dirty-throttled.let-more-unwritten-data",
+        "dirty-throttled.let-more-unwritten-data-2",
+    ),
     filesystems=("ext4", "xfs"),
 )

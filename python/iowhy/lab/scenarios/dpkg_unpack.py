@@ -55,6 +55,9 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("hdd", "flush-slow"),
-    remedy=r"eatmydata",
+    remedy=(
+        "dpkg.install-without-syncs-images",
+        "shared.run-without-syncs",
+    ),
     tools=("dpkg", "dpkg-deb", "eatmydata"),
 )

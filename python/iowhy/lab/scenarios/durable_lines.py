@@ -78,7 +78,11 @@ SCENARIOS = (
             Variant("some", "each 50 lines", lambda s: _node(s, 50), _QUIET),
         ),
         devices=("hdd", "flush-slow"),
-        remedy=r"sync less often|once for many",
+        remedy=(
+            "sync-storm.keep-file-open-sync",
+            "shared.call-once-instead-times",
+            "shared.sync-once-many-writes",
+        ),
         tools=("node",),
     ),
     Scenario(
@@ -89,7 +93,11 @@ SCENARIOS = (
             Variant("some", "each 50 lines", lambda s: _java(s, 50), _QUIET),
         ),
         devices=("hdd", "flush-slow"),
-        remedy=r"sync less often|once for many|force",
+        remedy=(
+            "java.call-filechannel-force-once",
+            "shared.call-once-instead-times",
+            "shared.sync-once-many-writes",
+        ),
         tools=("javac", "java"),
     ),
     Scenario(
@@ -100,7 +108,11 @@ SCENARIOS = (
             Variant("some", "each 50 lines", lambda s: _shell(s, 50), _QUIET),
         ),
         devices=("hdd", "flush-slow"),
-        remedy=r"once for many|keep the file open|sync less often",
+        remedy=(
+            "sync-storm.keep-file-open-sync",
+            "shared.call-once-instead-times",
+            "shared.sync-once-many-writes",
+        ),
         tools=("sync",),
     ),
     Scenario(
@@ -116,7 +128,7 @@ SCENARIOS = (
             Variant("end", "conv=fdatasync", lambda s: _dd(s, "conv=fdatasync"), _QUIET),
         ),
         devices=("hdd", "flush-slow"),
-        remedy=r"conv=fdatasync",
+        remedy=("dd.sync-once-end",),
         tools=("dd",),
     ),
 )

@@ -37,6 +37,9 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("hdd",),
-    remedy="delete what is not needed",
+    remedy=(
+        "filesystem-full.delete-needed-there",
+        "filesystem-full.delete-needed-there-lists",
+    ),
     filesystems=("ext4",),
 )

@@ -33,7 +33,10 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("flush-slow", "ssd", "hdd"),
-    remedy="local disk",
+    remedy=(
+        "fuse-daemon.copy-local-disk-use",
+        "fuse-daemon.copy-files-local-disk",
+    ),
     filesystems=("ext4",),
     tools=("dd",),
 )

@@ -54,7 +54,7 @@ SCENARIOS = (
             Variant("warm", "all cached", lambda s: _status(s, cold=False), FINE),
         ),
         devices=("hdd",),
-        remedy=r"in memory between runs",
+        remedy=("metadata-cold.keep-directories-inodes-memory",),
         tools=("git",),
     ),
     Scenario(
@@ -70,7 +70,7 @@ SCENARIOS = (
             ),
         ),
         devices=("hdd", "flush-slow"),
-        remedy=r"fsyncMethod batch",
+        remedy=("git.flush-once-many-objects",),
         tools=("git",),
     ),
     Scenario(
@@ -82,7 +82,7 @@ SCENARIOS = (
         ),
         devices=("memory",),
         share_is_gain=False,
-        remedy=r"pack.threads",
+        remedy=("git.search-deltas-cpus-writing",),
         tools=("git",),
     ),
 )

@@ -130,7 +130,10 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("hdd", "ssd", "flush-slow", "file", "memory"),
-    remedy=r"allocate it in one piece|defragment",
+    remedy=(
+        "file-fragmented.defragment",
+        "file-fragmented.allocate-one-piece-before",
+    ),
     filesystems=("ext4", "xfs", "btrfs"),
     chain=(
         "cost-of-calls",

@@ -35,7 +35,10 @@ SCENARIO = Scenario(
         Variant("free", "no limit", lambda s: _dd(s, limited=False), ("device-saturated",)),
     ),
     devices=("hdd", "ssd"),
-    remedy="lift the (I/O )?limit",
+    remedy=(
+        "group.no-io-limit",
+        "io-throttled.lift-i-o-limit",
+    ),
     filesystems=("ext4", "xfs"),
     tools=("dd",),
 )

@@ -40,6 +40,9 @@ SCENARIO = Scenario(
     devices=("hdd",),
     filesystems=("ext4",),
     share_is_gain=False,
-    remedy="another filesystem",
+    remedy=(
+        "journal-entangled.move-another-filesystem",
+        "journal-entangled.move-files-syncs-another",
+    ),
     tools=("dd", "seq"),
 )

@@ -41,7 +41,10 @@ SCENARIO = Scenario(
         Variant("warm", "all cached", lambda s: _dump(s, cold=False), FINE),
     ),
     devices=("hdd",),
-    remedy="in memory|into memory|read its files",
+    remedy=(
+        "shared.read-memory-before-needed",
+        "shared.read-files-memory-before",
+    ),
     filesystems=("ext4", "xfs"),
     tools=("mdb_load", "mdb_dump"),
 )

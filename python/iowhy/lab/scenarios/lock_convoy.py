@@ -23,7 +23,10 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("memory", "file"),
-    remedy=r"a separate file",
+    remedy=(
+        "lock-contended.give-separate-file-instead",
+        "lock-contended.give-thread-separate-file",
+    ),
     filesystems=("ext4", "xfs"),
     # Eight threads wait in turn; with two processors the fix cannot save all that waiting.
     share_is_gain=False,

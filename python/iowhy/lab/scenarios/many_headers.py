@@ -59,6 +59,9 @@ SCENARIO = Scenario(
     devices=("hdd",),
     filesystems=("ext4", "xfs"),
     share_is_gain=False,
-    remedy="one archive",
+    remedy=(
+        "sync-storm.write-one-archive-instead",
+        "sync-storm.write-one-archive-instead-2",
+    ),
     tools=("perl", "sync"),
 )

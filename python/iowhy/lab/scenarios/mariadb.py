@@ -60,6 +60,6 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("hdd", "flush-slow"),
-    remedy=r"innodb_flush_log_at_trx_commit",
+    remedy=("mysql.flush-log-once-second",),
     tools=("mariadbd",),
 )

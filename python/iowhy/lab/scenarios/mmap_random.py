@@ -44,6 +44,6 @@ SCENARIO = Scenario(
             ("cache-cold", *FINE, "queue-shallow", "random-access", "small-requests"),
         ),
     ),
-    remedy=r"MADV_RANDOM",
+    remedy=("readahead-poor.mark-mapping",),
     devices=("ssd",),
 )

@@ -59,6 +59,9 @@ SCENARIO = Scenario(
         Variant("warm", "all cached", lambda s: _serve(s, cold=False), FINE),
     ),
     devices=("hdd",),
-    remedy=r"in memory|into memory|read its files",
+    remedy=(
+        "shared.read-memory-before-needed",
+        "shared.read-files-memory-before",
+    ),
     tools=("nginx", "curl"),
 )

@@ -51,5 +51,8 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("hdd", "ssd"),
-    remedy="at another time",
+    remedy=(
+        "device-contended.run-another-time",
+        "device-contended.run-other-work-another",
+    ),
 )

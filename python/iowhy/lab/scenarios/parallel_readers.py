@@ -36,6 +36,6 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("hdd",),
-    remedy=r"one file after the other",
+    remedy=("device-saturated.read-one-file-after",),
     tools=("dd",),
 )

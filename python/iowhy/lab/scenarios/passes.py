@@ -67,7 +67,11 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("hdd", "ssd", "flush-slow", "file"),
-    remedy=r"work .* parts|give .* of memory",
+    remedy=(
+        "cache-thrash.work-parts-fit-memory",
+        "cache-thrash.work-parts-most-steps",
+        "group.more-memory",
+    ),
     chain=("cache-thrash.passes", "cache-thrash.used"),
     figures=(
         Figure("size that would have to fit", "MiB", None, None, _would_fit),

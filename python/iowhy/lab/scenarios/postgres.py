@@ -135,7 +135,7 @@ SCENARIOS = (
             ),
         ),
         devices=("hdd", "flush-slow"),
-        remedy=r"synchronous_commit = off",
+        remedy=("postgresql.set-sessions-may-lose",),
         tools=_TOOLS,
     ),
     Scenario(
@@ -156,7 +156,7 @@ SCENARIOS = (
             ),
         ),
         devices=("hdd", "flush-slow"),
-        remedy=r"synchronous_commit = off",
+        remedy=("postgresql.set-sessions-may-lose",),
         tools=(*_TOOLS, "pg_ctl", "pgbench"),
     ),
     Scenario(
@@ -177,7 +177,7 @@ SCENARIOS = (
             ),
         ),
         devices=("hdd", "flush-slow"),
-        remedy=r"checkpoint_timeout",
+        remedy=("postgresql.raise-max-wal-size",),
         tools=_TOOLS,
     ),
     Scenario(
@@ -188,7 +188,11 @@ SCENARIOS = (
             Variant("warm", "all cached", lambda s: _scan(s, cold=False), _QUIET),
         ),
         devices=("hdd",),
-        remedy=r"prewarm|into memory before|read its files",
+        remedy=(
+            "postgresql.load-tables-before-first",
+            "shared.read-memory-before-needed",
+            "shared.read-files-memory-before",
+        ),
         tools=_TOOLS,
     ),
 )

@@ -38,6 +38,9 @@ SCENARIO = Scenario(
         Variant("free", "no limit", lambda s: _writer(s, limited=False), COMPUTES),
     ),
     devices=("hdd",),
-    remedy="give .* of memory|raise the memory limit",
+    remedy=(
+        "group.more-memory",
+        "cache-thrash.raise-memory-limit-control",
+    ),
     filesystems=("ext4", "xfs"),
 )

@@ -31,6 +31,6 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("hdd", "flush-slow"),
-    remedy=r"appendfsync everysec",
+    remedy=("redis.sync-once-second",),
     tools=("redis-server", "redis-cli", "redis-benchmark"),
 )

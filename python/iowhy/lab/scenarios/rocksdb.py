@@ -26,6 +26,6 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("hdd", "flush-slow"),
-    remedy=r"WriteOptions.sync = false",
+    remedy=("rocksdb.write-without-waiting-log",),
     tools=("db_bench",),
 )

@@ -28,7 +28,10 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("ssd",),
-    remedy="move .* to another device",
+    remedy=(
+        "device-slow.move-another-device",
+        "device-slow.move-data-another-device",
+    ),
     filesystems=("ext4", "xfs"),
     share_is_gain=False,
     tools=("dd",),

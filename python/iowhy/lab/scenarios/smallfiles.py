@@ -81,7 +81,11 @@ SCENARIO = Scenario(
         Variant("journal-elsewhere", "the log on a second disk", _journal_elsewhere, _SYNC),
     ),
     devices=("hdd", "flush-slow", "ssd", "file"),
-    remedy=r"one archive|sync once for all",
+    remedy=(
+        "sync-storm.write-one-archive-instead",
+        "sync-storm.write-one-archive-instead-2",
+        "sync-storm.sync-once",
+    ),
     chain=("in-calls", "flushes", "sync-storm.inodes"),
     figures=(
         Figure("time", "s", None, None, lambda p: p.get("elapsed_s")),

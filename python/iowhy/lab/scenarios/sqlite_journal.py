@@ -37,6 +37,6 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("hdd", "flush-slow"),
-    remedy=r"BEGIN",
+    remedy=("sqlite.batch-changes-one-transaction",),
     tools=("sqlite3",),
 )

@@ -36,6 +36,9 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("hdd",),
-    remedy=r"at another time",
+    remedy=(
+        "device-contended.run-another-time",
+        "device-contended.run-other-work-another",
+    ),
     tools=("sync", "dd"),
 )

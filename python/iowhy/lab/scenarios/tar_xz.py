@@ -25,6 +25,9 @@ SCENARIO = Scenario(
     ),
     devices=("memory",),
     share_is_gain=False,
-    remedy=r"-T0",
+    remedy=(
+        "tar.compress-cpus",
+        "xz.compress-cpus",
+    ),
     tools=("tar", "xz"),
 )

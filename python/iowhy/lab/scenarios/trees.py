@@ -73,7 +73,11 @@ def _scenario(
             ),
         ),
         devices=("hdd",),
-        remedy="in memory between runs|into memory before|read its files",
+        remedy=(
+            "metadata-cold.keep-directories-inodes-memory",
+            "shared.read-memory-before-needed",
+            "shared.read-files-memory-before",
+        ),
         tools=(argv(Path())[0], argv.__name__.removeprefix("_")),
     )
 

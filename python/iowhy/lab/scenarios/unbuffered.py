@@ -55,7 +55,10 @@ SCENARIOS = (
             Variant("buffered", "BufferedInputStream", lambda s: _java(s, "buffered"), COMPUTES),
         ),
         devices=("memory",),
-        remedy=r"Buffered|1 MiB at a time",
+        remedy=(
+            "java.wrap-file-streams-bufferedinputstream",
+            "small-requests.move-1-mib",
+        ),
         tools=("javac", "java"),
     ),
     Scenario(
@@ -65,7 +68,7 @@ SCENARIOS = (
             Variant("unbuffered", "buffering=0", lambda s: _python(s, 0), ("small-requests",)),
             Variant("buffered", "64 KiB", lambda s: _python(s, 1 << 16), COMPUTES),
         ),
-        remedy=r"1 MiB at a time",
+        remedy=("small-requests.move-1-mib",),
         devices=("memory",),
     ),
 )

@@ -10,6 +10,7 @@ from benchmarks.arrow_tables import arrow_schema
 from iowhy.recordings.schema import tables
 from iowhy.recordings.stored_rows import StoredRows
 from iowhy.sources.format import Block, Parsed
+from iowhy.sources.formats import formats
 from iowhy.sources.names import Names
 from iowhy.sources.paste import decode
 
@@ -27,7 +28,10 @@ def read_file(module: str, path: Path) -> Parsed:
     form = importlib.import_module(f"iowhy.sources.formats.{module}")
     with path.open("rb") as file:
         head = file.read(65536)
-    assert form.sniff_head(head) is not None, f"{module} does not recognise {path.name}"
+    known = next(one for one in formats() if one.stream is form.stream)
+    assert known.sniff_head is not None and known.sniff_head(head) is not None, (
+        f"{module} does not recognise {path.name}"
+    )
     return form.stream(path, Names(), lambda _done, _total: None)
 
 

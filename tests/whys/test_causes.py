@@ -118,6 +118,7 @@ def test_every_cause_stands_in_a_module_of_its_name() -> None:
 
 
 MADE_UP = """
+from iowhy.sentences import worded
 from iowhy.whys import classes, next_command
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.facts import Facts
@@ -126,12 +127,12 @@ from iowhy.whys.remedy import Remedy
 
 
 def find(facts: Facts) -> Candidate | None:
-    return Candidate((Claim(frozenset({classes.USER})),), (), "is made up", Saving(1.0, ""))
+    return Candidate((Claim(frozenset({classes.USER})),), (), worded("made-up.is", "is made up"), Saving(1.0, ""))
 
 
 CAUSE = Cause(
     "made-up", "Made up", "Nothing.", "Not.", (Threshold("x", 1, "times", "one"),), ("all",),
-    (Remedy("wait"),), None, find, beats=("cpu-serial",), settled_by=next_command.SYNC,
+    (Remedy(worded("made-up.wait", "wait")),), find, beats=("cpu-serial",), settled_by=next_command.SYNC,
 )
 """
 

@@ -174,11 +174,7 @@ def measure(relations: Relations) -> Budget:
     if not pieces:
         return Budget(
             known=False,
-            unknowns=(
-                worded(
-                    "time-unknown", "where the time went: nothing here says how threads spent it"
-                ),
-            ),
+            unknowns=(worded("time-unknown", "where the time went: this does not say"),),
         )
     whole = sum(row.elapsed_part for row in pieces)
     timed = [row.thread_ns for row in pieces if row.thread_ns is not None]

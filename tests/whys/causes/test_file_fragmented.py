@@ -40,7 +40,7 @@ def test_msync_becomes_small_scattered_writes(judged: Judge) -> None:
     for said in (
         "msync: 32 calls over a range of 4 MiB, 905 ms each",
         "of which 5 ms on a CPU",
-        "1,800 requests, 4 KiB in the median",
+        "1,800 requests for it, 4 KiB in the median",
         "100 % of these requests do not start where the one queued before ended",
         "the file is in 8,000 extents of 4 KiB each",
         "0 % of its neighbouring blocks are neighbours on the device (sequentiality)",

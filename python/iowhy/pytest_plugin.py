@@ -169,7 +169,7 @@ class _Session:
             self.baseline = read_baseline(path, new=self.update, update="--iowhy-update")
             why = _no_place(path.parent) if self.update else None
             if why is not None:
-                raise Problem("choose-another-iowhy-baseline", path=path, why=why)
+                raise Problem("pytest-baseline-unusable", path=path, why=why)
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:

@@ -106,7 +106,7 @@ def share(name: str, text: str) -> float:
         below = 100.0 if found[2] else float(found[3] or 1)
         value = float(found[1]) / below if below else -1.0
     if not 0.01 <= value < 1:
-        raise Problem("level-share-from-0", name=name, text=text)
+        raise Problem("not-a-share", name=name, text=text)
     return value
 
 

@@ -4,6 +4,7 @@ They are their user's alone, like recordings. A link that has the name is never 
 write in may hold one that leads to any file of root's.
 """
 
+import errno
 import os
 import shutil
 import stat
@@ -27,7 +28,7 @@ _STREAMS = (Path("/dev"), Path("/dev/fd"), Path("/proc/self/fd"))
 def check_free(path: Path, force: bool) -> None:
     """Raises Problem where a file must not or cannot be written: it exists, or its folder does not."""
     if path.is_dir():
-        raise Problem("directory-give-name-file", path=path)
+        raise Problem("directory-not-file", path=path)
     # What is no file, as /dev/null or a pipe, loses nothing.
     if not force and not _is_stream(path) and (path.is_file() or path.is_symlink()):
         raise Problem("file-exists", path=path)
@@ -55,7 +56,13 @@ def opened(path: Path, *, binary: bool, force: bool, mode: int = PRIVATE_FILE) -
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise Problem("cannot-written", path=path, error=error.strerror or error) from None
+        raise Problem("cannot-be-written", path=path, error=_why(error)) from None
+
+
+def _why(error: OSError) -> str:
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    way_out = "; free some space, or choose another place" if full else ""
+    return f"{error.strerror or error}{way_out}"
 
 
 def put(path: Path, text: str, *, force: bool, mode: int = PRIVATE_FILE) -> None:
@@ -87,7 +94,7 @@ def opened_folder(path: Path, *, force: bool) -> Iterator[Path]:
             _remove_earlier(path, {file.suffix for file in fresh.iterdir()})
         fresh.rename(path)
     except OSError as error:
-        raise Problem("cannot-written", path=path, error=error.strerror or error) from None
+        raise Problem("cannot-be-written", path=path, error=_why(error)) from None
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
 
@@ -126,7 +133,7 @@ def _remove_earlier(path: Path, suffixes: set[str]) -> None:
         raise Problem("not-folder-force-replaces", path=path)
     for file in path.iterdir():
         if file.suffix not in suffixes or not file.is_file() or file.is_symlink():
-            raise Problem("holds-no-export-wrote", path=path, name=file.name)
+            raise Problem("folder-of-others-files", path=path, name=file.name)
     shutil.rmtree(path)
 
 
@@ -172,15 +179,15 @@ def _is_stream(path: Path) -> bool:
         return False
     if stat.S_ISLNK(found.st_mode):
         if path.exists() and not path.is_file() and not path.is_dir():
-            raise Problem("link-give-name-remove", path=path, typed=path.resolve())
+            raise Problem("name-is-a-link", path=path, typed=path.resolve())
         return False
     if stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode):
         return False
     if stat.S_ISBLK(found.st_mode):
-        raise Problem("disk-choose-another-name", path=path)
+        raise Problem("would-overwrite-a-disk", path=path)
     caller = invoking_user()
     if found.st_uid not in {0, os.geteuid(), caller.uid if caller else 0}:
-        raise Problem("belongs-somebody-else-choose", path=path)
+        raise Problem("file-of-another-user", path=path)
     return True
 
 

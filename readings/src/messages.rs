@@ -11,7 +11,16 @@ pub fn say(message: &str) {
 }
 
 fn write(mut to: impl Write, message: &str) {
-    let _ = to.write_all(format!("iowhy: {}\n", visible(message)).as_bytes());
+    let _ = to.write_all(format!("iowhy: {}\n", visible(&plain(message))).as_bytes());
+}
+
+/// Without `(os error 2)`, which Rust puts behind the words of each error of the system.
+fn plain(message: &str) -> String {
+    let mut parts = message.split(" (os error ");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |said, part| {
+        said + part.split_once(')').map_or(part, |(_, rest)| rest)
+    })
 }
 
 #[cfg(test)]
@@ -25,5 +34,15 @@ mod tests {
         let mut said = Vec::new();
         write(&mut said, "a\x1b[31mb");
         assert_eq!(said, b"iowhy: a\\x1b[31mb\n");
+    }
+
+    #[test]
+    fn the_systems_numbers_of_errors_are_not_said() {
+        let of = std::io::Error::from_raw_os_error;
+        let said = plain(&format!("a: {}; b: {}; c", of(2), of(13)));
+        assert_eq!(
+            said,
+            "a: No such file or directory; b: Permission denied; c"
+        );
     }
 }

@@ -28,7 +28,7 @@ def test_where_others_may_write_no_agent_works(tmp_path: Path, mode: int, taken:
     if taken:
         with locked(tmp_path):
             return
-    with wrong("must-yours-nobody-else"), locked(tmp_path):
+    with wrong("folder-not-private"), locked(tmp_path):
         pass
     assert not [*tmp_path.iterdir()]
 
@@ -37,8 +37,8 @@ def test_nor_in_another_users_directory(tmp_path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can give a directory away")
     os.chown(tmp_path, 65534, 65534)
-    with wrong("must-yours-nobody-else"), locked(tmp_path):
+    with wrong("folder-not-private"), locked(tmp_path):
         pass
     (tmp_path.parent / "link").symlink_to(tmp_path)
-    with wrong("must-yours-nobody-else"), locked(tmp_path.parent / "link"):
+    with wrong("folder-not-private"), locked(tmp_path.parent / "link"):
         pass

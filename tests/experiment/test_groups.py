@@ -122,7 +122,7 @@ def test_version_2_is_applied_read_back_and_undone(
         (made[0] / "cgroup.procs").write_text("")
         effect.after(1.0)
         (made[0] / next(iter(knobs))).write_text("max")
-        with wrong("was-changed-during-trial"):
+        with wrong("setting-changed-by-another"):
             effect.after(1.0)
     assert not [path for path in unified.root.iterdir() if path.is_dir()]
     assert unified.log() == [f"-{controller}"]

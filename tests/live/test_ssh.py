@@ -93,7 +93,7 @@ def test_what_cannot_be_is_said_and_leaves_nothing(tmp_path: Path, ssh: str) -> 
     broken = iowhy(tmp_path, ssh, "--", "true", IOWHY_RECORD=str(fails))
     assert broken.returncode == 2 and "the recorder does not run there" in broken.stderr
     absent = iowhy(tmp_path, ssh, "--container", "no-such-container")
-    assert absent.returncode == 2 and "no such container" in absent.stderr
+    assert absent.returncode == 2 and "no container or service" in absent.stderr
     assert "recording container" not in absent.stderr
     assert not list(tmp_path.glob("*.iowhy"))
     assert not list(far(tmp_path).glob("iowhy.??????"))

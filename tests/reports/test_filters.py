@@ -54,7 +54,10 @@ def test_moments(text: str, after_start_ns: int) -> None:
         (Filters(until="25:99"), "--until 25:99: give seconds"),
         (Filters(since="9" * 30), "longer than any recording"),
         (Filters(since="100"), "--since 100: nothing is that late; the recording ends after 100 s"),
-        (Filters(since="2", until="1"), "--since 2: not before --until 1"),
+        (
+            Filters(since="2", until="1"),
+            "--since 2: must be before --until 1; the recording is 100 s long",
+        ),
         (Filters(pids=(-1,)), "--pid -1"),
         (Filters(file=""), "--file: the pattern is empty"),
         (Filters(container=" "), "--container: the name is empty"),

@@ -161,7 +161,7 @@ BINARY = {
     b"\x7fELF\x02": "iowhy run --",
     b'{ "traceEvents": [': "iowhy run -a",
     b'{"resourceLogs": [': "jq -r",
-    bytes(range(64)) * 8 + bytes(64): "not text",
+    bytes(range(64)) * 8 + bytes(64): "looks binary",
 }
 
 

@@ -65,7 +65,7 @@ def test_a_file_that_is_no_recording_is_a_line_and_a_status(
     (tmp_path / "notes.txt").write_text("no recording")
     terminal.start("top", "notes.txt")
     seen = terminal.until(lambda seen: "status 2" in seen)
-    assert seen.startswith("iowhy: notes.txt: a recording is a directory")
+    assert seen.startswith("iowhy: notes.txt: not a recording")
 
 
 def test_a_folder_of_other_things_is_a_line_and_a_status(

@@ -233,7 +233,7 @@ def _folder(directory: Path) -> Path:
     except OSError as error:
         raise Problem("black-box", folder=folder, error=error.strerror) from None
     if not _is_ours(folder):
-        raise Problem("black-box-belongs-somebody-else", folder=folder)
+        raise Problem("black-box-of-another-user", folder=folder)
     return folder
 
 

@@ -53,7 +53,7 @@ def serve(address: tuple[str, int], totals: Totals) -> None:
     try:
         from prometheus_client import CollectorRegistry, start_http_server
     except ImportError:
-        raise Problem("metrics-prometheus-client-not") from None
+        raise Problem("prometheus-client-missing") from None
     registry = CollectorRegistry()
     registry.register(Collector(totals))
     host, port = address

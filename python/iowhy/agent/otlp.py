@@ -40,7 +40,7 @@ class Push:
             from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
             from opentelemetry.sdk.resources import Resource
         except ImportError:
-            raise Problem("otlp-opentelemetry-iowhy-otlp") from None
+            raise Problem("otlp-missing") from None
         self.totals, self.pushed = totals, pushed
         # What it logs is told by `pushed`.
         self._why = _Kept()

@@ -73,7 +73,7 @@ def own(directory: Path) -> None:
     with suppress(OSError):  # said by who takes the lock
         directory.mkdir(mode=0o755, parents=True, exist_ok=True)
         if not is_own(directory.stat()):
-            raise Problem("must-yours-nobody-else", path=directory)
+            raise Problem("folder-not-private", path=directory)
 
 
 def running(directory: Path) -> int:

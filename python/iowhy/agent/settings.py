@@ -127,7 +127,7 @@ def read(file: Path) -> Settings:
         text = file.read_text("utf-8")
         found = tomllib.loads(text)
     except OSError as error:
-        raise Problem("c-names-another-docs", path=file, error=error.strerror) from None
+        raise Problem("agent-settings-unreadable", path=file, error=error.strerror) from None
     except UnicodeDecodeError:
         raise Problem("not-text-utf-8", path=file) from None
     except tomllib.TOMLDecodeError as error:

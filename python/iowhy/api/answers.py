@@ -65,7 +65,7 @@ class Rows:
     def head(self, rows: int) -> list[dict[str, Any]]:
         """The first rows as dictionaries. Raises Problem for what is not a number of rows."""
         if not isinstance(rows, int) or rows < 0:
-            raise Problem("head-rows-give-whole", rows=rows)
+            raise Problem("head-rows-not-a-number", rows=rows)
         return self._table.head(rows).to_pylist()
 
     def rows(self) -> list[dict[str, Any]]:

@@ -54,7 +54,7 @@ def of_recordings(asked: Options, given: Sequence[str]) -> Answer:
         if name in of_trials:
             raise Problem("such-options-commands-give", name=name)
     if len(asked.sides) < 2:
-        raise Problem("give-least-two-iowhy")
+        raise Problem("api-compares-two")
     growths = command.growths_of(asked)
     sides = open_sides(asked.sides)
     if asked.baseline:

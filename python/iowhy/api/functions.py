@@ -58,11 +58,9 @@ def record(argv: Sequence[str], output: Place | None = None, **options: Any) -> 
         _OF_RUN,
     )
     if not words and not any(options.get(one) for one in _RUNNING):
-        raise Problem(
-            "iowhy-record-nothing-record", running=", ".join(f"{one}=" for one in _RUNNING)
-        )
+        raise Problem("api-nothing-to-record", running=", ".join(f"{one}=" for one in _RUNNING))
     if asked.sudo and asked.on is None:
-        raise Problem("iowhy-record-sudo-works")
+        raise Problem("api-sudo-without-host")
     try:
         check(asked)
         expected = judge.expected_of(asked.budgets)

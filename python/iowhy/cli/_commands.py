@@ -127,8 +127,8 @@ def run(words: Sequence[str]) -> None:
     else:
         kind = "option" if words[0].startswith("-") else "command"
         near = get_close_matches(words[0], COMMANDS, 1)
-        meant = f", or did you mean `iowhy {near[0]}`?" if near else ""
-        raise Problem("no-such-see", words=words[0], kind=kind, meant=meant)
+        meant = f"; did you mean `iowhy {near[0]}`?" if near else ";"
+        raise Problem("no-such-command-or-option", words=words[0], kind=kind, meant=meant)
 
 
 def _carry_out(asked: Command | Group, words: Sequence[str]) -> None:

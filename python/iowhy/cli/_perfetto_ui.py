@@ -54,7 +54,7 @@ class TraceServer:
         try:
             self._server = _Server(("127.0.0.1", port), _Handler)
         except OSError as error:
-            raise Problem("open-port-127-0", port=port, error=error.strerror, trace=trace) from None
+            raise Problem("open-port-taken", port=port, error=error.strerror, trace=trace) from None
         self._server.trace = trace
         self.port = self._server.server_address[1]
         self.address = f"{UI}/#!/?url=http://127.0.0.1:{self.port}{_path(trace)}"

@@ -88,7 +88,7 @@ def _print(
     with working(doing), asked as result:
         table, rows = result.head(most)
     if shown is None and rows > MOST_PRINTED:
-        raise Problem("rows-too-many-terminal", rows=rows)
+        raise Problem("too-many-rows-for-a-terminal", rows=rows)
     out = console()
     if report is not None:
         rows_table.heading(out, report.title, report.question)

@@ -24,9 +24,9 @@ def rerun_as_root(argv: Sequence[str]) -> None:
 
     sudo, own = shutil.which("sudo"), own_program()
     if sudo is None:
-        raise Problem("sudo-there-no-sudo")
+        raise Problem("sudo-missing")
     if not own.exists():
-        raise Problem("sudo-not-there-run", own=own)
+        raise Problem("sudo-program-missing", own=own)
     words = sys.argv[1:]
     if argv:
         words[-len(argv)] = _found(argv[0])

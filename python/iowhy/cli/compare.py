@@ -71,7 +71,7 @@ def _grown(options: Options, growths: "list[Growth]", sides: Sequence[str]) -> b
     if any(one.held is False for one in found):
         return True
     if any(one.held is None for one in found):
-        raise Problem("fail-on-what-not-known")
+        raise Problem("fail-on-unknown")
     return False
 
 
@@ -152,5 +152,5 @@ def split_commands(words: Sequence[str]) -> list[str]:
             parts[-1].append(text)
     for part in parts:
         if len(part) != 1:
-            raise Problem("quote-each-command-one")
+            raise Problem("compared-commands-unquoted")
     return [part[0] for part in parts]

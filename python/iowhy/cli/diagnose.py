@@ -132,7 +132,7 @@ def _check(options: Options) -> None:
     if options.files.count("-") > 1:
         raise Problem("standard-input-can-read")
     if options.cpus is not None and options.cpus > _MOST_CPUS:
-        raise Problem("cpus-no-machine-more", cpus=options.cpus, most_cpus=_MOST_CPUS)
+        raise Problem("too-many-cpus", cpus=options.cpus, most_cpus=_MOST_CPUS)
 
 
 def _list(as_json: bool) -> None:

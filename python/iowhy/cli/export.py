@@ -126,7 +126,7 @@ def _to_stdout(options: Options) -> None:
     import sys
 
     if FORMS[options.to].folder:
-        raise Problem("writes-file-each-table", to=options.to, recording=typed(options.recording))
+        raise Problem("export-needs-a-folder", to=options.to, recording=typed(options.recording))
     if options.to == "perfetto" and sys.stdout.isatty():
         raise Problem("perfetto-binary-give-o")
     recording = _opened(options)
@@ -173,7 +173,7 @@ def _open(trace: Path) -> None:
         )
         webbrowser.open_new_tab(server.address)
         if not server.serve():
-            raise Problem("open-nobody-fetched-open", trace=trace)
+            raise Problem("open-not-fetched", trace=trace)
 
 
 def _stem(recording: Path) -> str:

@@ -172,7 +172,7 @@ def pack(options: Pack) -> None:
     from iowhy.views.progress import working
 
     if not options.where or options.to is None:
-        raise Problem("recordings-where")
+        raise Problem("fleet-pack-of-what")
     paths = places(options.where)
     left_out = LeftOut()
     new = packs = 0

@@ -146,7 +146,7 @@ def _of_recording(recording: "Recording", redact: bool, say: "Say") -> str:
 
 def _comparison(sides: "Sequence[Side]", say: "Say") -> _Page:
     if len(sides) < 2:
-        raise Problem("give-least-two-recordings")
+        raise Problem("html-compares-two")
     sides = [
         replace(
             one,

@@ -26,7 +26,7 @@ def _scale(option: str, text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0.05 <= value <= 100:
-        raise Problem("give-number-from-0", option=option, text=text)
+        raise Problem("not-a-factor", option=option, text=text)
     return value
 
 

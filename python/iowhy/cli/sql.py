@@ -58,7 +58,7 @@ def command(options: Options) -> None:
         return
     statement = sys.stdin.read() if options.statement == "-" else options.statement or ""
     if not statement.strip():
-        raise Problem("sql-empty-e-g")
+        raise Problem("sql-empty")
     check_destination(options.table)
     write(query_result(recording, statement), options.table, "asking")
 

@@ -93,9 +93,10 @@ def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
     if not rest:
         raise Problem("no-command-iowhy-experiment")
     first = rest[0]
-    if len(rest) > 1 and "/" not in first and _lever_misspelt(first):
-        named(first)  # raises, with what was perhaps meant
-    if len(rest) > 1 and "/" not in first and shutil.which(first) is None:
+    # A line for the shell has blanks in it.
+    if "/" not in first and first.split() == [first] and shutil.which(first) is None:
+        if _lever_misspelt(first):
+            named(first)  # raises, with what was perhaps meant
         raise Problem("no-such-lever", first=first)
     return asked, rest
 
@@ -107,7 +108,7 @@ def _lever_misspelt(text: str) -> bool:
 
     name = text.partition("=")[0]
     near = difflib.get_close_matches(name, levers(), 1, cutoff=0.8)
-    return bool(near) and shutil.which(text) is None
+    return bool(near)
 
 
 def _changed(path: Path) -> float:

@@ -33,9 +33,7 @@ def job(command: Sequence[str], trials: Trials) -> Job:
     if data is not None and not data.is_dir():
         raise Problem("data-directory-not-directory", data=data)
     if trials.min_runs > trials.max_runs:
-        raise Problem(
-            "min-runs-more-than-max-runs", min_runs=trials.min_runs, max_runs=trials.max_runs
-        )
+        raise Problem("min-runs-above-max-runs", min_runs=trials.min_runs, max_runs=trials.max_runs)
     if trials.input_ is not None and not trials.input_.is_file():
         raise Problem("input-not-file", input=trials.input_)
     measured = None

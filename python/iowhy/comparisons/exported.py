@@ -30,7 +30,7 @@ def read_exported(path: Path) -> list[Side] | None:
         others = [one["after"] for one in loaded] if "before" in loaded[0] else loaded[1:]
         return [_side(path, one) for one in (first, *others)]
     except (KeyError, TypeError, AttributeError):
-        raise Problem("not-what-saves", path=path) from None
+        raise Problem("not-a-saved-comparison", path=path) from None
 
 
 def _side(path: Path, side: Mapping[str, Any]) -> Side:
@@ -39,5 +39,5 @@ def _side(path: Path, side: Mapping[str, Any]) -> Side:
         raise KeyError
     for one in recordings:
         if not one.exists():
-            raise Problem("compares-not-there-any", path=path, one=one)
+            raise Problem("compared-recording-gone", path=path, one=one)
     return side_of(str(side["label"]), recordings)

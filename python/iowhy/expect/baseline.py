@@ -98,7 +98,7 @@ class Baseline(Struct, frozen=True):
             write_whole(self.path, self._text().encode(), SHARED_FILE)
         except OSError as error:
             raise Problem(
-                "cannot-written-choose-another",
+                "baseline-cannot-be-written",
                 path=self.path,
                 error=error.strerror or error,
                 option=option,
@@ -162,13 +162,13 @@ def _commands(path: Path, made: Any) -> dict[str, dict[str, Entry]]:
         raise Problem("not-baseline-version-update", path=path, version=VERSION)
     commands = made.get("commands")
     if not isinstance(commands, dict):
-        raise Problem("commands-give-object-counts", path=path)
+        raise Problem("baseline-commands-not-counts", path=path)
     return {name: _entries(path, name, entries) for name, entries in commands.items()}
 
 
 def _entries(path: Path, name: str, entries: Any) -> dict[str, Entry]:
     if not isinstance(entries, dict):
-        raise Problem("give-object-counts-name", path=path, name=name)
+        raise Problem("baseline-not-counts", path=path, name=name)
     return {key: _entry(f"{path}: {name}: {key}", key, one) for key, one in entries.items()}
 
 

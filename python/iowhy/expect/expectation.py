@@ -59,7 +59,7 @@ def read_expectation(option: str, text: str) -> Expectation:
     """The expectation that `text` says. Raises Problem that names the option and shows the way out."""
     found = _FORM.match(text)
     if found is None:
-        raise Problem("give-name-number-shows", option=option, text=text)
+        raise Problem("not-an-expectation", option=option, text=text)
     of_cause, name, comparison, bound = found.groups()
     where = f"{option} '{text}'"
     if of_cause:
@@ -78,11 +78,11 @@ def number(where: str, text: str, unit: str) -> float:
     """A bound by the unit of its measure. Raises Problem that begins with `where` and shows the way out."""
     if unit == "count":
         if not _COUNT.match(text):
-            raise Problem("count-give-whole-number", where=where)
+            raise Problem("not-a-count", where=where)
         return float(text.replace(",", ""))
     if unit == "share":
         if not _PERCENT.match(text):
-            raise Problem("share-give-percentage-such", where=where)
+            raise Problem("not-a-percentage-of-a-share", where=where)
         return percentage(where, text)
     value, examples = (
         (duration_ns(text), DURATION_EXAMPLES)
@@ -91,5 +91,5 @@ def number(where: str, text: str, unit: str) -> float:
     )
     if value is None:
         what = "time" if unit == "ns" else "size"
-        raise Problem("give-one-such", where=where, what=what, examples=examples)
+        raise Problem("value-of-another-unit", where=where, what=what, examples=examples)
     return float(value)

@@ -64,10 +64,10 @@ def read_growth(option: str, text: str) -> Growth:
     """What `text` says. Raises Problem that names the option and shows the way out."""
     found = _FORM.match(text)
     if found is None:
-        raise Problem("give-name-number-shows-names", option=option, text=text)
+        raise Problem("not-a-fail-on", option=option, text=text)
     where = f"{option} '{text}'"
     if found[1].lower() in _TIMES:
-        raise Problem("time-held-fail-on-regression-5", where=where)
+        raise Problem("times-need-fail-on-regression", where=where)
     try:
         measure = find(found[1])
     except Problem as problem:

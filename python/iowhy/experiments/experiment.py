@@ -178,7 +178,7 @@ def _asked(request: Request) -> list[tuple[Lever, tuple[str, ...]]]:
             lever.name for lever, _ in asked if [a.name for a, _ in asked].count(lever.name) > 1
         }
         if twice:
-            raise Problem("lever-named-twice-give", twice=sorted(twice)[0])
+            raise Problem("lever-given-twice", twice=sorted(twice)[0])
         return asked
     names = confirm.asked_for(request.findings) or list(USUAL)
     return [(levers()[name], ()) for name in names]

@@ -53,7 +53,7 @@ class Group(Struct, frozen=True):
         """
         for knob, value in self.written.items():
             if self.read(knob) != value:
-                raise Problem("was-changed-during-trial", path=self.path / knob)
+                raise Problem("setting-changed-by-another", path=self.path / knob)
         return {}
 
     @property

@@ -136,7 +136,7 @@ def save_beside(recording: Path, result: Result) -> Path:
         with inside_as_owner(recording) as inside:
             within = inside / folder.name
             if within.is_symlink():
-                raise Problem("link-remove", path=folder)
+                raise Problem("folder-is-a-link", path=folder)
             within.mkdir(PRIVATE_DIRECTORY, exist_ok=True)
             # Digits of ASCII: `²2` is all digits to str.isdigit, and no number to int.
             taken = [

@@ -88,7 +88,7 @@ def read_saved(path: Path) -> Saved:
     except FileNotFoundError:
         raise Problem("no-such-file", path=path) from None
     except (ValidationError, ValueError, KeyError, TypeError, RecursionError):
-        raise Problem("not-what-iowhy-experiment", path=path) from None
+        raise Problem("not-an-export", path=path) from None
     kept = [one for one in own.trials if not one.disturbed]
     return Saved(
         command=own.command,

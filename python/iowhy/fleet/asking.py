@@ -100,7 +100,7 @@ def _asked(question: Question) -> tuple[FleetReport | Report, dict[str, Asked]]:
     if question.since is not None and not (
         isinstance(found, FleetReport) and ROLLOUT in found.reads
     ):
-        raise Problem("does-not-apply-compares", name=question.name)
+        raise Problem("at-does-not-apply", name=question.name)
     if question.since is not None:
         _moment(question.since)
     if not isinstance(found, FleetReport):
@@ -108,7 +108,7 @@ def _asked(question: Question) -> tuple[FleetReport | Report, dict[str, Asked]]:
         must_be_good(filters)
         return found, {"found": Asked(found.sql, found.where, filters)}
     if filters.given():
-        raise Problem("does-not-apply-whole", given=filters.given()[0], name=question.name)
+        raise Problem("option-of-parts-of-recordings", given=filters.given()[0], name=question.name)
     return found, {
         one: Asked(facts()[one], f"{one}.sql", Filters()) for one in found.reads if one in facts()
     }
@@ -137,7 +137,7 @@ def _moment(text: str) -> str:
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
-        raise Problem("give-time-2026-11", text=text) from None
+        raise Problem("not-a-time-of-day", text=text) from None
     return utc_text(found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC))
 
 

@@ -227,7 +227,7 @@ def _opened(
         raise entry
     if entry is None and outline and is_stored(path):
         if path.name.endswith(SUFFIX):
-            raise Problem("packed-alone-spark-does", path=written(path))
+            raise Problem("spark-reads-no-pack", path=written(path))
         folder = copied(path, outline)
         found = Recording(path, read_manifest(folder / "manifest.json"), folder)
         return Member(number, path, found, outline=True)

@@ -153,7 +153,7 @@ def main(paths: Sequence[str]) -> None:
             run = json.loads(Path(path).read_text())
             runs.append({"scenarios": run["scenarios"], "confusion": run["confusion"]})
         except (OSError, ValueError, KeyError, TypeError):
-            raise Problem("not-what-prints", path=path) from None
+            raise Problem("not-lab-results", path=path) from None
     sys.stdout.write(page(runs))
 
 

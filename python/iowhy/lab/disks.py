@@ -166,7 +166,7 @@ def set_knob(path: Path, value: str, undo: Undo) -> None:
 def _zram(size_bytes: int, undo: Undo) -> Disk:
     control = Path("/sys/class/zram-control")
     if not (control / "hot_add").exists():
-        raise Problem("device-zram-kernel-no")
+        raise Problem("zram-missing")
     _check_memory(size_bytes)
     number = (control / "hot_add").read_text().strip()
     undo.write_file(control / "hot_remove", old=number)
@@ -181,7 +181,7 @@ def _check_memory(size_bytes: int) -> None:
             # Half for the rest of the machine: a lab must not be the memory pressure that it shows.
             if available < 2 * size_bytes:
                 raise Problem(
-                    "lab-needs-mib-available",
+                    "lab-memory-short",
                     value=2 * size_bytes // MIB,
                     available=available // MIB,
                 )

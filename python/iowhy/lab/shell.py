@@ -74,7 +74,7 @@ def need(*tools: str) -> None:
     lacking, packages = _lacking(tools)
     if lacking:
         raise Problem(
-            "lab-needs-here-install", lacking=", ".join(lacking), packages=" ".join(packages)
+            "lab-programs-missing", lacking=", ".join(lacking), packages=" ".join(packages)
         )
 
 

@@ -127,7 +127,7 @@ def stage(choice: Choice, parent: Path | None = None) -> Iterator[Stage]:
     check_rights()
     parent = parent or DEFAULT_PARENT
     if not parent.is_dir():
-        raise Problem("dir-no-such-directory", parent=parent)
+        raise Problem("lab-no-such-directory", parent=parent)
     left = recover()
     if left:
         say(f"put back what a run that was killed had left: {len(left)} actions")
@@ -142,9 +142,9 @@ def stage(choice: Choice, parent: Path | None = None) -> Iterator[Stage]:
 def check_rights() -> None:
     """Raises Problem when this machine or user cannot run the lab, and says what it takes."""
     if os.geteuid() != 0:
-        raise Problem("lab-needs-root-makes", as_root=as_root())
+        raise Problem("lab-needs-root", as_root=as_root())
     if not Path("/dev/loop-control").exists():
-        raise Problem("lab-needs-loop-devices")
+        raise Problem("lab-loop-devices-missing")
     shell.need("losetup", "mount")
 
 
@@ -153,5 +153,5 @@ def _check_space(folder: Path, need_bytes: int) -> None:
     free = found.f_bavail * found.f_frsize
     if free < need_bytes + 64 * MIB:
         raise Problem(
-            "lab-needs-mib-here", path=folder, need_bytes=need_bytes // MIB + 64, free=free // MIB
+            "lab-space-short", path=folder, need_bytes=need_bytes // MIB + 64, free=free // MIB
         )

@@ -100,7 +100,7 @@ def run(
     Raises Problem when the stage cannot be set, the command fails or cannot be recorded.
     """
     if keep is not None and keep.exists():
-        raise Problem("exists-already-choose-another", path=keep)
+        raise Problem("folder-exists", path=keep)
     for _ in range(TRIES - 1):
         found = _once(scenario, variant, choice, parent, keep, look, last=False)
         if found is not None:

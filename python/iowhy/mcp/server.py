@@ -29,7 +29,7 @@ def serve(within_s: float, *, keep_secrets: bool) -> None:
         from mcp.server.mcpserver.exceptions import ToolError
         from mcp.types import ToolAnnotations
     except ImportError:
-        raise Problem("mcp-sdk-not-installed") from None
+        raise Problem("mcp-sdk-missing") from None
 
     # What an agent asks wrongly it is told itself; its terminal need not be.
     server = MCPServer("iowhy", instructions=_INSTRUCTIONS, version=VERSION, log_level="WARNING")

@@ -78,5 +78,5 @@ def whole(answer: Any) -> Any:
     found = cut(answer)
     size = len(json_text(found).encode())
     if size > MOST_BYTES:
-        raise Problem("answer-kib-more-than", size=size >> 10, most_bytes=MOST_BYTES >> 10)
+        raise Problem("answer-too-large", size=size >> 10, most_bytes=MOST_BYTES >> 10)
     return found

@@ -36,7 +36,10 @@ def from_keywords(
             raise Problem("there-no", function=function, name=name, meant=meant)
         if name in terminal and value:
             raise Problem(
-                "command-line-alone-here", function=function, name=name, terminal=terminal[name]
+                "option-of-the-command-line-only",
+                function=function,
+                name=name,
+                terminal=terminal[name],
             )
         if value is not None:
             values[known[name].name] = _value(f"{function}: {name}", known[name], value)

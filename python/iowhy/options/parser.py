@@ -8,7 +8,9 @@ from itertools import groupby
 from typing import Any, NoReturn, TypeVar
 
 from iowhy.errors import Problem
+from iowhy.invocation import quoted
 from iowhy.options.described import Parameter, build, parameters
+from iowhy.quantities import duration_ns, size_bytes
 
 Options = TypeVar("Options")
 IsOurs = Callable[[str], bool]
@@ -16,6 +18,7 @@ IsOurs = Callable[[str], bool]
 HELP = ("-h", "--help")
 _WORDS = "words "  # no field has a blank in its name
 _WIDEST = 100
+_UNITS = {"second": "s", "sec": "s", "minute": "m", "min": "m", "hour": "h", "day": "d"}
 _FILES = {"bash": "_shtab_compgen_files", "zsh": "_files"}  # shtab.FILE, which only builds need
 
 
@@ -86,11 +89,14 @@ def parse(options: type[Options], words: Sequence[str], ours: IsOurs = lambda _:
                 break
             taken.append(rest.pop(0))
         taken += rest[1:] if rest[:1] == ["--"] else rest
+        ours_end = len(words) - len(taken) + 1
+        _must_be_whole(words[:ours_end], known)
     else:
         parser.add_argument(_WORDS, nargs="*")
         at = words.index("--") if "--" in words else len(words)
         given = parser.parse_intermixed_args(words[:at])
         taken = [*getattr(given, _WORDS), *words[at + 1 :]]
+        _must_be_whole(words[:at], known)
     found = {name: value for name, value in vars(given).items() if name != _WORDS}
     placed = [one for one in known if not one.described.flags]
     return build(options, found | _placed(placed, taken))
@@ -130,6 +136,17 @@ def _add_option(group: Any, one: Parameter, *, completed: bool) -> None:
         made.complete = _FILES
 
 
+def _must_be_whole(words: Sequence[str], known: Sequence[Parameter]) -> None:
+    """Raises Problem for a time or size in two words: `--duration 5 minutes`."""
+    of_quantities = (one.described for one in known if one.described.metavar in ("TIME", "SIZE"))
+    flags = {flag for one in of_quantities for flag in one.flags}
+    for flag, number, unit in zip(words, words[1:], words[2:], strict=False):
+        short = _UNITS.get(unit.lower().removesuffix("s"), unit)
+        quantity = duration_ns(number + short), size_bytes(number + short)
+        if flag in flags and number.isdigit() and unit.isalpha() and quantity != (None, None):
+            raise Problem("quantity-in-two-words", flag=flag, number=number, unit=unit, short=short)
+
+
 def _placed(known: Sequence[Parameter], words: Sequence[str]) -> dict[str, Any]:
     """Words by the names of their fields: one each, and all that are left for a field of several."""
     rest = list(words)
@@ -141,6 +158,8 @@ def _placed(known: Sequence[Parameter], words: Sequence[str]) -> dict[str, Any]:
             given[one.name] = rest.pop(0)
         elif one.required:
             raise Problem("missing", called=one.called, help=one.described.help)
+    if rest and [one.called for one in known] == ["REC"]:
+        raise Problem("one-recording-only", first=quoted(words[0]), second=quoted(rest[0]))
     if rest:
         raise Problem("unexpected-argument", wrong=rest[0])
     return given

@@ -137,7 +137,7 @@ def check(options: Options) -> None:
     if options.quiet and options.as_json:
         raise Problem("quiet-and-json")
     if options.stacks and options.no_stacks:
-        raise Problem("stacks-takes-user-stacks")
+        raise Problem("stacks-and-no-stacks")
     if options.alone and not options.pids:
         raise Problem("no-children-of-what")
     if options.on is not None:
@@ -152,10 +152,10 @@ def _check_live(options: Options) -> None:
     if not options.argv or options.on is not None:
         raise Problem("live-works-only-command")
     if options.as_json or options.quiet:
-        raise Problem("live-shows-what-q")
+        raise Problem("live-and-quiet")
 
 
 def _check_elsewhere(options: Options) -> None:
     checked_name(options.on or "")
     if options.as_json and options.argv:
-        raise Problem("json-cmd-output-would")
+        raise Problem("on-with-json")

@@ -23,6 +23,9 @@ def recording_kept() -> Any:
 def check_new(path: Path) -> None:
     """Raises Problem where no new recording can be made at `path`: recordings are never overwritten."""
     must_answer(path.absolute().parent, made_in=True)
+    for top in ("/proc", "/sys"):
+        if path.absolute().is_relative_to(top):
+            raise Problem("no-recording-in", path=path, top=top, name=path.name)
     if path.exists() or path.is_symlink():
         raise Problem("recording-exists", path=path)
     # A folder that is not there is a slip of the hand more often than a wish.

@@ -11,7 +11,7 @@ CACHE_STATES = ("as-is", "cold", "warm", "cold-machine")
 
 
 def _not_prepare(option: str, text: str) -> str:
-    raise Problem("everywhere-iowhy-p-process", option=option, text=text)
+    raise Problem("p-is-a-process-id", option=option, text=text)
 
 
 @dataclass(frozen=True, kw_only=True)

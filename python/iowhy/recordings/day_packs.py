@@ -130,7 +130,7 @@ def _read(packs: Sequence[Path], columns: str) -> Iterator[tuple[Path, ...]]:
                 yield from _read([pack], columns)
             return
         raise Problem(
-            "cannot-read-make-pack", path=packs[0] / INDEX, error=str(error).splitlines()[0][:200]
+            "pack-unreadable", path=packs[0] / INDEX, error=str(error).splitlines()[0][:200]
         ) from None
     for row in rows:
         yield of[row[0]], *row[1:]
@@ -165,7 +165,7 @@ def _entry(pack: Path, values: Mapping[str, object]) -> Entry:
 
 def _checked(pack: Path, what: str, value: object, form: re.Pattern[str] | None = None) -> str:
     if not isinstance(value, str) or (form is not None and form.fullmatch(value) is None):
-        raise Problem("pack-value", pack=pack / INDEX, what=what, value=value)
+        raise Problem("pack-index-wrong", pack=pack / INDEX, what=what, value=value)
     return value
 
 
@@ -209,7 +209,7 @@ def taken_out(one: Entry) -> Path:
         shutil.rmtree(folder, ignore_errors=True)
         if isinstance(error, OSError):
             raise Problem(
-                "cannot-unpacked-tmpdir-chooses",
+                "cannot-be-unpacked",
                 path=one.path,
                 above=above,
                 error=error.strerror or error,

@@ -19,7 +19,7 @@ def alone_in(folder: Path, name: str, taken: str, number: bool = False) -> Itera
         folder.mkdir(parents=True, exist_ok=True)
         file = (folder / name).open("a+", encoding="utf-8")
     except OSError as error:
-        raise Problem("cannot-written", path=folder, error=error.strerror or error) from None
+        raise Problem("cannot-be-written", path=folder, error=error.strerror or error) from None
     with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -233,7 +233,7 @@ def _store_by(settings: tuple[tuple[str, str], ...], bucket: str, within: str | 
     try:
         from obstore.store import S3Store
     except ModuleNotFoundError:
-        raise Problem("object-stores-read-obstore") from None
+        raise Problem("obstore-missing") from None
     local = dict(settings).get("AWS_ENDPOINT_URL", "").startswith("http://")
     options: ClientConfig = {"allow_http": True} if local else {}
     if within is not None:

@@ -77,7 +77,7 @@ def unpacked(path: Path) -> Path:
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
         why = error.strerror or error
-        raise Problem("cannot-unpacked-tmpdir-chooses", path=path, above=above, error=why) from None
+        raise Problem("cannot-be-unpacked", path=path, above=above, error=why) from None
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -92,13 +92,13 @@ def _headers(path: Path, file: IO[bytes]) -> Iterator[tuple[int, int, str]]:
         if head.startswith(_DIRECTORY):
             return
         if len(head) < _HEADER.size or not head.startswith(_ENTRY):
-            raise Problem("cut-off-damaged-have", path=path)
+            raise Problem("packed-damaged", path=path)
         _, _, flags, method, _, _, crc, stored, size, name_bytes, extra_bytes = _HEADER.unpack(head)
         raw = file.read(name_bytes)
         if len(raw) < name_bytes:
-            raise Problem("cut-off-have-sent", path=path)
+            raise Problem("packed-cut-off", path=path)
         if flags & ~_UTF8_NAME or method or stored != size or extra_bytes or size > MOST_FILE_BYTES:
-            raise Problem("compressed-written-another-program", path=path)
+            raise Problem("pack-of-another-program", path=path)
         yield crc, size, raw.decode("utf-8", "replace")
     raise Problem("more-than-files-iowhy", path=path, most_files=MOST_FILES)
 
@@ -108,7 +108,7 @@ def _unpack_entry(path: Path, file: IO[bytes], folder: Path, header: tuple[int, 
     crc, size, name = header
     found = _NAME.fullmatch(name)
     if found is None:
-        raise Problem("holds-not-file-recording", path=path, name=name[:200])
+        raise Problem("pack-holds-other-files", path=path, name=name[:200])
     target = folder / found[2]
     target.parent.mkdir(mode=0o700, exist_ok=True)
     try:
@@ -117,7 +117,7 @@ def _unpack_entry(path: Path, file: IO[bytes], folder: Path, header: tuple[int, 
         raise Problem("holds-twice", path=path, name=name[:200]) from None
     with os.fdopen(handle, "wb") as out:
         if copy_bytes(file, out, size, path) != crc:
-            raise Problem("damaged-have-sent-again", path=path, name=name[:200])
+            raise Problem("packed-member-damaged", path=path, name=name[:200])
     return found[1]
 
 
@@ -127,7 +127,7 @@ def copy_bytes(source: IO[bytes], target: IO[bytes], size: int, named: Path) -> 
     while left:
         chunk = source.read(min(left, _CHUNK_BYTES))
         if not chunk:
-            raise Problem("cut-off-bytes-missing", named=named, left=left)
+            raise Problem("packed-bytes-missing", named=named, left=left)
         crc = zlib.crc32(chunk, crc)
         target.write(chunk)
         left -= len(chunk)

@@ -24,7 +24,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 def removed_while_read(what: Path | str) -> Problem:
     """A recording, or a file of it, that was removed while it was read."""
-    return Problem("was-removed-renamed-while", what=what)
+    return Problem("removed-while-read", what=what)
 
 
 def _is_one(error: BaseException, kind: str) -> bool:

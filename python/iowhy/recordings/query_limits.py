@@ -147,7 +147,7 @@ def must_have_room() -> None:
     most, _ = resource.getrlimit(resource.RLIMIT_AS)
     if most != resource.RLIM_INFINITY and most < LEAST_ADDRESS_BYTES:
         raise Problem(
-            "allows-mib-address-space",
+            "address-space-too-small",
             most=most >> 20,
             least_address_bytes=LEAST_ADDRESS_BYTES >> 20,
         )

@@ -137,7 +137,7 @@ class Recording(Struct, frozen=True):
                 ) from None
             # Of all kinds: what a damaged page makes of a footer or of numbers has no class of its own.
             raise Problem(
-                "says-what-wrong", path=self.path, first=first, typed=quoted(str(self.path))
+                "recording-damaged", path=self.path, first=first, typed=quoted(str(self.path))
             ) from None
 
     def _must_be_there(self, error: Exception) -> None:
@@ -168,16 +168,16 @@ def open_recording(path: str | Path) -> Recording:
             if meant.is_dir()
             else f"`iowhy run -o {quoted(str(path))} -- CMD` makes one"
         )
-        raise Problem("no-such-recording-so", path=path, way_out=way_out)
+        raise Problem("recording-not-found", path=path, way_out=way_out)
     if is_packed(path):
         folder = unpacked(path)
         return Recording(path, read_manifest(folder / MANIFEST), folder)
     if path.name.endswith(PACK_SUFFIX):
-        raise Problem("holds-several-recordings-name", path=path, typed=quoted(str(path)))
+        raise Problem("pack-of-several", path=path, typed=quoted(str(path)))
     if not path.is_dir():
         raise Problem("not-a-recording", path=path, typed=quoted(str(path)))
     if not _is_text(str(path.resolve())):
-        raise Problem("duckdb-opens-no-path", path=path)
+        raise Problem("path-not-utf-8", path=path)
     return Recording(path, read_manifest(path / MANIFEST))
 
 

@@ -49,7 +49,7 @@ def rewrite(recording: Recording, table: str, rows: Sequence[Mapping[str, object
                 _replace(inside, table, source)
                 _count(inside / "manifest.json", table, count)
     except OSError as error:
-        raise Problem("cannot-written", path=folder, error=error.strerror or error) from None
+        raise Problem("cannot-be-written", path=folder, error=error.strerror or error) from None
 
 
 def _replace(inside: Path, table: str, source: BinaryIO) -> None:
@@ -74,7 +74,7 @@ def _rewrite_packed(
         with made.open("rb") as source, inside_as_owner(to.parent) as inside:
             _put(source, inside / to.name)
     except OSError as error:
-        raise Problem("cannot-written", path=to, error=error.strerror or error) from None
+        raise Problem("cannot-be-written", path=to, error=error.strerror or error) from None
     finally:
         made.unlink()
 

@@ -55,7 +55,7 @@ def write_recording(path: Path, manifest: Manifest, rows: Mapping[str, Rows]) ->
     except OSError as error:
         if partial is not None:
             shutil.rmtree(partial, ignore_errors=True)
-        raise Problem("cannot-written", path=path, error=error.strerror or error) from None
+        raise Problem("cannot-be-written", path=path, error=error.strerror or error) from None
     return Recording(path, read_manifest(path / MANIFEST))
 
 

@@ -78,7 +78,7 @@ def parse_headed(text: str, where: str, keys: Collection[str], needed: Sequence[
             raise Problem("header-no-line", where=where, key=key)
     for name in fields.get("about", "").split():
         if all(one.name != name for one in columns):
-            raise Problem("about-no-column-described", where=where, name=name)
+            raise Problem("report-column-undescribed", where=where, name=name)
     sql = "\n".join(lines[start:]).strip().rstrip(";").rstrip()
     return Headed(fields, columns, " ".join(note for note in notes if note), sql)
 

@@ -245,7 +245,7 @@ def _result(
     notes: Sequence[str] = (),
 ) -> Result:
     opened.need(tables_in(sql))
-    with _named(where):
+    with _named(where, sql):
         return result(_select(opened.connection, sql, where), lambda: _named(where), count, notes)
 
 
@@ -284,7 +284,7 @@ def _one(opened: OpenTables, sql: str, where: str) -> int | None:
 
 
 @contextmanager
-def _named(where: str) -> Iterator[None]:
+def _named(where: str, sql: str = "") -> Iterator[None]:
     """Errors of SQL are Problems that name it; damage is the recording's to name."""
     import duckdb
 
@@ -293,10 +293,10 @@ def _named(where: str) -> Iterator[None]:
     except (duckdb.IOException, duckdb.InvalidInputException, duckdb.OutOfMemoryException):
         raise
     except duckdb.Error as error:
-        names = where == "SQL" and isinstance(
-            error, duckdb.BinderException | duckdb.CatalogException
-        )
-        hint = ' (`iowhy sql REC --list` lists tables, "DESCRIBE TABLE" columns)' if names else ""
+        table = min(tables_in(sql), default="syscalls")
+        lists = {duckdb.CatalogException: "--list", duckdb.BinderException: f'"DESCRIBE {table}"'}
+        shown = lists.get(type(error)) if where == "SQL" else None
+        hint = f" (see `iowhy sql REC {shown}`)" if shown else ""
         raise Problem("sql-wrong", where=where, error=first_line(error), hint=hint) from None
 
 
@@ -334,7 +334,7 @@ def only_select(extract: Callable[[str], list[Any]], sql: str, where: str) -> st
         statements = extract(sql)
     # Not EXPLAIN either: EXPLAIN ANALYZE runs what it explains.
     if [one.type for one in statements] != [duckdb.StatementType.SELECT]:
-        raise Problem("give-one-select-describe", where=where)
+        raise Problem("not-one-select", where=where)
     return sql.strip().rstrip(";").rstrip()
 
 

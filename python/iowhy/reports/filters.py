@@ -147,9 +147,9 @@ def must_be_good(filters: Filters) -> None:
         if not 0 <= pid < 2**31:
             raise Problem("pid-not-process-id", pid=pid)
     if filters.file == "":
-        raise Problem("file-pattern-empty-give")
+        raise Problem("file-pattern-empty")
     if filters.container is not None and not filters.container.strip():
-        raise Problem("container-name-empty-give")
+        raise Problem("container-name-empty")
 
 
 def resolve(filters: Filters, manifest: Manifest, facts: RecordedFacts) -> Selection:
@@ -157,12 +157,13 @@ def resolve(filters: Filters, manifest: Manifest, facts: RecordedFacts) -> Selec
     must_be_good(filters)
     since = _moment("--since", filters.since, manifest, facts)
     until = _moment("--until", filters.until, manifest, facts)
-    if since is not None and facts.elapsed_ns > 0 and since >= facts.end_ns:
-        raise Problem(
-            "since-nothing-late-recording", since=filters.since, elapsed_ns=facts.elapsed_ns
-        )
+    long = facts.elapsed_ns
     if since is not None and until is not None and since >= until:
-        raise Problem("since-not-before-until", since=filters.since, until=filters.until)
+        raise Problem(
+            "since-not-before-until", since=filters.since, until=filters.until, elapsed_ns=long
+        )
+    if since is not None and long > 0 and since >= facts.end_ns:
+        raise Problem("since-after-the-end", since=filters.since, elapsed_ns=long)
     like = None if filters.file is None else _like(filters.file)
     of_container = _of_container(filters.container)
     return Selection(since, until, filters.pids, like, of_container, _on_device(filters.device))

@@ -93,7 +93,7 @@ def _file(printed: Path | None) -> IO[bytes]:
     try:
         file = printed.open("x+b")
     except FileExistsError:
-        raise Problem("exists-already-what-command", path=printed) from None
+        raise Problem("output-file-exists", path=printed) from None
     if owner is not None:
         os.fchown(file.fileno(), owner.uid, owner.gid)
     return file

@@ -100,7 +100,7 @@ def _nothing(
     notes = [note for part in failed for note in part.parsed.notes if STUMBLED in note]
     if notes:
         return Problem("where-notes", where=where, notes=notes[0])
-    return Problem("no-tool-output-was", where=where)
+    return Problem("log-not-recognised", where=where)
 
 
 def _record(

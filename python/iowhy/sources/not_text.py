@@ -14,6 +14,8 @@ class Kind(Struct, frozen=True):
     at: int = 0
 
 
+#: Bytes of texts, with what moves a cursor or colours.
+_PRINTED = bytes({*range(8, 14), 27, *range(32, 127), *range(128, 256)})
 _RECORD = "record the machine while it is slow: `iowhy run -a --duration 30s`"
 KINDS = (
     Kind("a recording of perf", (b"PERFILE2", b"PERFFILE"), "`perf script -i FILE | iowhy diagnose -`"),
@@ -38,6 +40,6 @@ def what(head: bytes, shown: str) -> str | None:
         if head.startswith(kind.begins) or spaceless.startswith(kind.begins):
             return f"is {kind.name}: {kind.order.replace('FILE', name)}"
     text = head.startswith((b"\xff\xfe", b"\xfe\xff"))  # UTF-16
-    if not text and head.count(b"\0") > len(head) // 20:
-        return "is not text; write what its own tool prints into a file, and give that"
+    if not text and len(head.translate(None, _PRINTED)) > len(head) // 20:
+        return "looks binary, and no tool's output was recognised in it; name the tool with --as (`iowhy diagnose --formats` lists them), or give what it prints as text"
     return None

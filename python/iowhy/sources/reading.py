@@ -104,7 +104,7 @@ def _read_path(
         # A pipe or device would block or never end; only a regular file has a size to trust.
         if not path.is_file():
             if not path.exists():
-                raise Problem("no-such-file", path=shown)
+                raise Problem("log-not-found", path=shown)
             if (path / "manifest.json").is_file():
                 raise Problem("recording-iowhy-why", path=shown, typed=quoted(str(shown)))
             raise Problem("not-regular-file", path=shown)
@@ -116,9 +116,9 @@ def _read_path(
     if not head.strip():
         if shown == "-":
             raise Problem("standard-input-empty")
-        raise Problem("empty-put-output-tool", path=shown)
+        raise Problem("log-empty", path=shown)
     if head.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ")):
-        raise Problem("compressed-decompress-first-zcat", path=shown)
+        raise Problem("log-compressed", path=shown)
     form = only or _streaming(head, length)
     if (
         form is not None
@@ -131,7 +131,7 @@ def _read_path(
         raise Problem("cannot-read-from-text", path=shown, name=only.name)
     said = None if only is not None else not_text.what(head, shown)
     if said is not None:
-        raise Problem("path-said", path=shown, said=said)
+        raise Problem("not-a-log", path=shown, said=said)
     if length > PASTE_MAX_BYTES:
         raise too_large(shown, length)
     try:

@@ -169,7 +169,7 @@ class Host(Struct, frozen=True):
         if system != "Linux":
             raise Problem("runs-recorder-needs-linux", name=self.name, system=system)
         if machine != own:
-            raise Problem("recorder-here-iowhy-record", name=self.name, machine=machine, own=own)
+            raise Problem("recorder-for-another-machine", name=self.name, machine=machine, own=own)
 
     def _put(self, ssh: Sequence[str], recorder: Path) -> tuple[str, list[str]]:
         """Where it is, and which recordings an iowhy that was killed has left there."""

@@ -48,7 +48,7 @@ def state_directory() -> Path:
             why = f"{path}: {error.strerror}"
             continue
         if not stat.S_ISDIR(found.st_mode) or not is_own(found):
-            raise Problem("must-directory-yours-nobody", path=path)
+            raise Problem("state-not-private", path=path)
         if os.access(path, os.W_OK):
             return path.resolve()
         why = f"{path}: not writable"
@@ -79,7 +79,7 @@ def parse(path: Path, text: str) -> Journal | None:
     for number, line in enumerate(lines, 1):
 
         def bad(why: str, number: int = number) -> Problem:
-            return Problem("line-nothing-undo-journal", path=path, number=number, why=why)
+            return Problem("undo-journal-unreadable", path=path, number=number, why=why)
 
         try:
             row = json.loads(line)

@@ -48,9 +48,9 @@ def _replay(path: Path) -> list[str]:
             return []
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode) or not is_own(found):
-            raise Problem("line-1-not-journal", path=path)
+            raise Problem("undo-journal-of-another-user", path=path)
         if found.st_size > 16 << 20:
-            raise Problem("line-1-larger-than", path=path)
+            raise Problem("undo-journal-too-large", path=path)
         data = os.pread(handle, found.st_size, 0)
         journal = parse(path, data.decode(errors="replace"))
         if journal is not None and journal.alive():

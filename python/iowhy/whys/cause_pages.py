@@ -121,7 +121,7 @@ def write(folder: Path) -> list[Path]:
         for name, text in made.items():
             (folder / name).write_text(text, encoding="utf-8")
     except OSError as error:
-        raise Problem("cannot-written", path=folder, error=error.strerror or error) from None
+        raise Problem("cannot-be-written", path=folder, error=error.strerror or error) from None
     return [folder / name for name in made]
 
 

@@ -128,7 +128,10 @@ fn groups_of(all: Vec<Arc<Container>>, wanted: &Wanted) -> Result<Vec<String>, S
             match groups.is_empty() {
                 true => Err(format!(
                     "--pod {asked}: no such pod{}",
-                    listed(all.iter().filter_map(|c| c.pod.clone()))
+                    listed(
+                        "\"kubectl get pods -A\"",
+                        all.iter().filter_map(|c| c.pod.clone())
+                    )
                 )),
                 false => Ok(together(groups, asked)),
             }
@@ -156,8 +159,8 @@ fn one(all: Vec<Arc<Container>>, asked: &str) -> Result<Arc<Container>, String> 
         [] => {
             let others = all.iter().filter(|c| c.runtime != "systemd");
             Err(format!(
-                "--container {asked}: no such container or service{}",
-                listed(others.map(|c| c.called()))
+                "--container {asked}: no container or service of that name runs here{}",
+                listed("\"docker ps\" or \"systemctl\"", others.map(|c| c.called()))
             ))
         }
         several => Err(format!(
@@ -202,13 +205,18 @@ fn together(groups: Vec<String>, pod: &str) -> Vec<String> {
     groups
 }
 
-/// `: a, b and 3 more`, or nothing.
-fn listed(names: impl Iterator<Item = String>) -> String {
+/// `; there are a, b and 3 more`, or where to look.
+fn listed(place: &str, names: impl Iterator<Item = String>) -> String {
     let text = joined(names);
-    match text.is_empty() {
-        true => "; none that can be seen runs here (-a records the whole machine)".to_owned(),
-        false => format!("; there are {text}"),
-    }
+    let known = match text.is_empty() {
+        true => format!("see {place}"),
+        false => format!("there are {text}"),
+    };
+    let rights = match nix::unistd::geteuid().is_root() {
+        true => "",
+        false => "; some may be hidden: try --sudo",
+    };
+    format!("; {known}{rights}")
 }
 
 fn joined(names: impl Iterator<Item = String>) -> String {

@@ -337,7 +337,10 @@ pub fn shell_status(status: ExitStatus) -> i32 {
 pub fn not_run(name: &OsString, error: &io::Error) -> (String, i32) {
     let name = names::escaped(name.as_encoded_bytes());
     match error.kind() {
-        io::ErrorKind::NotFound => (format!("command not found: {name}"), 127),
+        io::ErrorKind::NotFound => (
+            format!("command not found: {name}; check its name, or give its path"),
+            127,
+        ),
         _ => (format!("cannot run {name}: {error}"), 126),
     }
 }
@@ -405,7 +408,10 @@ mod tests {
         };
         assert_eq!(
             not_run(&"no such command".into(), &error),
-            ("command not found: no such command".to_owned(), 127)
+            (
+                "command not found: no such command; check its name, or give its path".to_owned(),
+                127
+            )
         );
         let Fate::Failed(error) = fate_of(&["/etc/passwd"]) else {
             panic!()

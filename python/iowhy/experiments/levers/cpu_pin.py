@@ -71,7 +71,7 @@ class CpuPin(Lever, frozen=True):
         try:
             os.sched_setaffinity(loop.pid, [cpu])
             if loop.stdout is None or loop.stdout.readline() != b"ready\n":
-                raise Problem("cpu-pin-busy-loop-did")
+                raise Problem("cpu-pin-did-not-start")
             yield effect
         finally:
             loop.kill()

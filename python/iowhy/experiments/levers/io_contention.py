@@ -87,7 +87,7 @@ class IoContention(Lever, frozen=True):
 
             try:
                 if writer.stdout is None or writer.stdout.readline() != b"ready\n":
-                    raise Problem("io-contention-background-writer-did")
+                    raise Problem("io-contention-did-not-start")
                 # Let it settle: its first blocks find an idle device.
                 time.sleep(0.1)
                 yield Effect(

@@ -69,7 +69,7 @@ class MemoryLimit(Lever, frozen=True):
         value = positive_size_bytes(f"{self.name}:", text)
         if value >= peak_bytes:
             raise CannotAct(
-                "command-holds-most-allow", name=self.name, text=text, peak_bytes=peak_bytes
+                "memory-limit-too-high", name=self.name, text=text, peak_bytes=peak_bytes
             )
         return value / peak_bytes
 
@@ -82,7 +82,7 @@ def _must_have_held_it(group: groups.Group, limit_bytes: int) -> None:
     knob = "memory.peak" if group.version == 2 else "memory.max_usage_in_bytes"
     most = group.read(knob)
     if most is not None and int(most) < limit_bytes * _HELD:
-        raise LevelFailed("command-used-was-allowed", most=int(most), limit_bytes=limit_bytes)
+        raise LevelFailed("limit-not-reached", most=int(most), limit_bytes=limit_bytes)
 
 
 LEVER = MemoryLimit()

@@ -53,7 +53,7 @@ class MemoryUnlimited(Lever, frozen=True):
                     "memory.peak" if group.version == 2 else "memory.max_usage_in_bytes"
                 )
                 if limit is not None and most is not None and int(most) < limit * _USED:
-                    raise LevelFailed("command-used-outside-limit", most=int(most), limit=limit)
+                    raise LevelFailed("used-memory-outside-the-limit", most=int(most), limit=limit)
                 return {}
 
             yield Effect(in_child=(enter_group(group.procs),), after=after)

@@ -40,7 +40,7 @@ class MountOption(Lever, frozen=True):
         if found is not None:
             for option in asked:
                 if opposite_option(option, found.options) is None:
-                    raise Problem("not-known-how-put", name=self.name, option=option)
+                    raise Problem("undo-unknown-option", name=self.name, option=option)
         return tuple(Level(option, option, None, f"mounting with {option}") for option in asked)
 
     @contextmanager
@@ -51,7 +51,7 @@ class MountOption(Lever, frozen=True):
             raise Problem("name-refusal", name=self.name, refusal=self.refusal(setting))
         back = opposite_option(level.key, found.options)
         if back is None:
-            raise Problem("not-known-how-put-back", name=self.name, key=level.key)
+            raise Problem("undo-unknown-key", name=self.name, key=level.key)
         with setting.undo.scope():
             setting.undo.remount(found.point, back)
             command = ["mount", "-o", f"remount,{level.key}", found.point]

@@ -43,7 +43,7 @@ class Preallocate(Lever, frozen=True):
             if not place.is_dir():
                 raise Problem("not-directory-where-copy", name=self.name, text=text)
             if setting.directory in (place, *place.parents):
-                raise Problem("work-directory-copied", name=self.name, text=text)
+                raise Problem("copy-in-the-work-directory", name=self.name, text=text)
             if device_of(place) is None:
                 raise Problem("not-block-device-so", name=self.name, text=text)
             why = copies.refusal(setting, place)
@@ -65,7 +65,7 @@ class Preallocate(Lever, frozen=True):
                 least = len(files_below(setting.directory))
                 if after > max(before / 2, 2 * least):
                     raise LevelFailed(
-                        "copy-pieces-original-free", after=after, before=before, name=self.name
+                        "copy-in-more-pieces", after=after, before=before, name=self.name
                     )
 
             def reached(_wall_s: float) -> Mapping[str, float]:
@@ -84,7 +84,7 @@ class Preallocate(Lever, frozen=True):
             else copies.refusal(setting, parent)
         )
         if parent is None or why is not None:
-            raise CannotAct("directory-copies-another-filesystem", why=why, name=self.name)
+            raise CannotAct("copy-on-another-filesystem", why=why, name=self.name)
         return parent
 
 

@@ -153,9 +153,9 @@ def _starts(data: bytes, order: str, where: str, base: int) -> tuple[list[int], 
             break
         one = np.frombuffer(data, record, 1, at)[0]
         if int(one["magic"]) & 0xFFFFFF00 != MAGIC:
-            raise Problem("damaged-byte-no-record", where=where, base=base + at)
+            raise Problem("blktrace-damaged", where=where, base=base + at)
         if int(one["magic"]) & 0xFF != VERSION:
-            raise Problem("blktrace-version-version-7", where=where, one=int(one["magic"]) & 0xFF)
+            raise Problem("blktrace-version-unknown", where=where, one=int(one["magic"]) & 0xFF)
         end = at + HEADER_BYTES + int(one["pdu_len"])
         if end > len(data):
             break

@@ -78,7 +78,7 @@ def stream(path: Path, names: Names, progress: Progress) -> Parsed:
         importlib.import_module("darshan")
         backend: Any = importlib.import_module("darshan.backend.cffi_backend")
     except ImportError:
-        raise Problem("darshan-log-pydarshan-reads", path=path) from None
+        raise Problem("pydarshan-missing", path=path) from None
     size = path.stat().st_size
     parsed = Parsed(NAME, units="bytes and seconds, summed over ranks")
     log = backend.log_open(str(path))

@@ -63,7 +63,7 @@ def stream(path: Path, names: Names, progress: Progress) -> Parsed:
             raise Problem("cannot-read", path=path, error=error) from None
         size = found.tell()
         if not size:
-            raise Problem("page-without-trace-save", path=path)
+            raise Problem("page-without-trace", path=path)
         # Line numbers are those of the trace inside the page.
         return ftrace.from_file(found, str(path), NAME, names, progress)
 
@@ -132,7 +132,7 @@ def _viewer(page: mmap.mmap, start: int, end: int, found: IO[bytes], path: Path)
             try:
                 yield base64.b64decode(part, validate=True)
             except binascii.Error:
-                raise Problem("damaged-trace-page-not", path=path) from None
+                raise Problem("page-trace-not-base64", path=path) from None
 
     whole = bytearray()
     for part in _inflate(decoded(), path, JSON_MAX_BYTES):
@@ -140,7 +140,7 @@ def _viewer(page: mmap.mmap, start: int, end: int, found: IO[bytes], path: Path)
     try:
         loaded = json.loads(whole)
     except (ValueError, RecursionError):
-        raise Problem("damaged-trace-page-not-json", path=path) from None
+        raise Problem("page-trace-not-json", path=path) from None
     text = loaded.get("systemTraceEvents") if isinstance(loaded, dict) else None
     if isinstance(text, str):
         found.write(text.encode("utf-8", errors="replace") + b"\n")
@@ -157,7 +157,7 @@ def _inflate(parts: Iterator[bytes], path: Path, limit: int) -> Iterator[bytes]:
                 part = inflate.unconsumed_tail
                 done += len(out)
                 if done > limit:
-                    raise Problem("trace-unpacks-more-than", path=path, limit=limit >> 20)
+                    raise Problem("page-trace-too-large", path=path, limit=limit >> 20)
                 yield out
     except zlib.error:
-        raise Problem("damaged-compressed-trace-cannot", path=path) from None
+        raise Problem("page-trace-not-unpackable", path=path) from None

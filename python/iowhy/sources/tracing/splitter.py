@@ -139,7 +139,7 @@ def _run(job: _Job, *options: str) -> Split | None:
             errors.seek(0)
             message = errors.read(2000).decode("utf-8", errors="replace").strip()
             raise Problem(
-                "cannot-taken-apart", path=job.source, error=message or "iowhy-logs was stopped"
+                "cannot-be-parsed", path=job.source, error=message or "iowhy-logs was stopped"
             )
         if summary.get("disordered"):
             return None

@@ -8,6 +8,7 @@ from msgspec import structs
 
 from iowhy.lab import verify
 from iowhy.reports import reports
+from iowhy.sentences import worded
 from iowhy.whys.remedy import Fix
 from tests.command_line import invoke
 from tests.expect.test_expectations import syncing
@@ -97,7 +98,7 @@ def test_the_lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert violations("lab-list", "lab", "list") == []
     finding = structs.replace(
         trial("sync-storm", 0.9, 10.0).verdict.findings[0],
-        fixes=(Fix("sync less", 0.9),),
+        fixes=(Fix(worded("x", "sync less"), 0.9),),
     )
     wrong = trial("not-io", 0.9, 10.0)
     right = structs.replace(wrong, verdict=structs.replace(wrong.verdict, findings=(finding,)))

@@ -45,6 +45,8 @@ def _result_of(options: Options, progress: Progress, *, leave: bool) -> "Result"
     from iowhy.experiments.experiment import experiment as run
 
     asked, argv = split(options.words)
+    if _not_found(argv[0]):
+        raise Problem("no-such-lever", first=argv[0])
     trials = options.trials
     made = job(argv, trials)
     known, source, same = findings_for(options.recording, argv, asked, progress)
@@ -93,12 +95,16 @@ def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
     if not rest:
         raise Problem("no-command-iowhy-experiment")
     first = rest[0]
-    # A line for the shell has blanks in it.
-    if "/" not in first and first.split() == [first] and shutil.which(first) is None:
+    if len(rest) > 1 and _not_found(first):
         if _lever_misspelt(first):
             named(first)  # raises, with what was perhaps meant
         raise Problem("no-such-lever", first=first)
     return asked, rest
+
+
+def _not_found(command: str) -> bool:
+    """Whether it is one word, which no program is called; a line for the shell has blanks in it."""
+    return "/" not in command and command.split() == [command] and shutil.which(command) is None
 
 
 def _lever_misspelt(text: str) -> bool:

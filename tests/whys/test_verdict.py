@@ -132,7 +132,7 @@ def test_json_form(judged: Judge) -> None:
     assert made["answer"] == verdict.answer
     first = made["findings"][0]
     assert set(first) == {
-        "cause", "title", "share", "share_of", "gain", "gain_condition", "gain_with", "confidence", "lowered_by", "chain", "against", "also_fits", "behind",
+        "cause", "title", "summary", "share", "share_of", "gain", "gain_condition", "gain_with", "confidence", "lowered_by", "chain", "against", "also_fits", "behind",
         "fixes", "experiment",
     }  # fmt: skip
     assert {"do", "gain", "risk"} <= set(first["fixes"][0])

@@ -29,8 +29,8 @@ TYPED = {
     "html": (_RUN, "html"),
     "sql": (_RUN, "sql"),
     # What pages give to type tests/live/test_typed.py types, of processes of its own.
-    "run -p": (_USING, "iowhy run -p"),
-    "run -a": (_USING, "iowhy run -a --duration"),
+    "run -p": (_USING, "iowhy run --sudo -p"),
+    "run -a": (_USING, "iowhy run --sudo -a --duration"),
 }
 #: By the reason.
 NOT_TYPED = {

@@ -107,9 +107,8 @@ def test_threads_that_are_bound_to_few_cpus_wait_for_each_other_there(
     assert f"gets 1.00 CPUs {where} and could use 2.00" in said
     # Of one CPU it has all itself: others are no matter of its.
     assert ("other processes use" in said) == (bound != 1)
-    assert found.remedies[0].startswith(
-        "Let it run on all CPUs" if bound == 1 else "Let it run before the others"
-    )
+    first = "all-cpus.again" if bound == 1 else "shared.give-priority-over-others"
+    assert found.fixes[0].do.id == first
 
 
 def test_it_is_let_run_before_others_however_it_was_recorded(judged: Judge) -> None:
@@ -142,7 +141,8 @@ def test_the_headline_and_the_chain_name_the_same_share(judged: Judge) -> None:
 def test_what_others_take_is_not_proven_by_taking_more_of_the_command(judged: Judge) -> None:
     story = Story(2.0, cpus=2).thread(user=0.1, runnable=0.85).machine(busy=1.0)
     found = leads(judged(story), "cpu-saturated", 0.8)
-    assert found.remedies[0].startswith("Let it run before the others") and found.experiment is None
+    assert found.fixes[0].do.id == "shared.give-priority-over-others"
+    assert found.experiment is None
     alone = leads(
         judged(Story(2.0, cpus=1).thread(user=0.99).machine(busy=1.0)), "cpu-saturated", 0.9
     )

@@ -63,7 +63,7 @@ def test_from_proc_alone(place: Path) -> None:
     [
         (("--user", "root"), "only root can run a command as another user"),
         (("--mode", "bpf"), "only root may load eBPF programs"),
-        (("-o", "/proc/no.iowhy"), "-o chooses another place"),
+        (("-o", "/proc/no.iowhy"), "choose another place"),
     ],
 )
 def test_what_only_root_can_is_said_and_leaves_nothing(

@@ -171,7 +171,7 @@ _ONE_CHANGES = Remedy(
 )
 _SPREAD = Remedy(
     worded("lock-contended.give-thread-separate-file", "Give each thread a separate file"),
-    risk="programs that read only that file miss the rest",
+    risk="readers of that file see only a part",
 )
 _SHARED = Remedy(
     worded(

@@ -163,7 +163,7 @@ def _remedies(found: CopiedUp) -> tuple[Remedy, ...]:
 _METACOPY = Remedy(
     worded(
         "overlay-copy-up.copy-only-attributes-mount",
-        "Copy only attributes: `echo Y > /sys/module/overlay/parameters/metacopy`, and mount it again",
+        "Copy only attributes: `echo Y > /sys/module/overlay/parameters/metacopy`, and mount the overlay again",
     ),
     risk="a layer from somebody you do not trust can then show files from outside it",
 )

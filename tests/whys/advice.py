@@ -74,4 +74,4 @@ def holds(verdict: Verdict) -> None:
     for one in verdict.findings:
         if short & {"memory-pressure", "cpu-saturated"}:
             said = one.remedies[0] if one.remedies else ""
-            assert "of the input each" not in said, f"there is no room for more: {short}"
+            assert "part of the input" not in said, f"there is no room for more: {short}"

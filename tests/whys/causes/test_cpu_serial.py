@@ -184,7 +184,7 @@ def test_more_threads_are_no_remedy_before_they_may_run_elsewhere(judged: Judge)
 
 def test_bound_to_some_of_which_it_uses_one_it_can_use_these_first(judged: Judge) -> None:
     found = leads(judged(bound((0, 1), 4)), "cpu-serial", 0.9)
-    assert "xargs -P" in found.remedies[0]
+    assert found.fixes[0].do.id == "cpu-serial.one-for-each-cpu"
     assert tells(chain(found), "2 CPUs", "4")
     assert found.gain == pytest.approx(0.5, abs=0.02)
     assert found.gain_condition.startswith("on the 2 CPUs that its threads may run on")
@@ -192,5 +192,5 @@ def test_bound_to_some_of_which_it_uses_one_it_can_use_these_first(judged: Judge
 
 def test_not_where_it_is_bound_to_all_of_them(judged: Judge) -> None:
     found = leads(judged(bound((0, 1), 2)), "cpu-serial", 0.9)
-    assert "xargs -P" in found.remedies[0]
+    assert found.fixes[0].do.id == "cpu-serial.one-for-each-cpu"
     assert "may run on" not in chain(found) and "on all 2 CPUs" in found.gain_condition

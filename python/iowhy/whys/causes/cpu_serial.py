@@ -277,7 +277,7 @@ def _parallel(facts: Facts) -> Remedy:
     if facts.run.mode == "run":
         do = worded(
             "cpu-serial.one-for-each-cpu",
-            "Run one {who} for each of the {cpus} CPUs, with a part of the input each (`xargs -P {cpus}`)",
+            "Run one {who} for each of the {cpus} CPUs, each with its part of the input",
             cpus=cpus,
             who=who,
         )

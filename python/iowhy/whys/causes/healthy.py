@@ -76,6 +76,8 @@ def _summary(facts: Facts, storage: float) -> Sentence:
         + (
             ""
             if bounded
+            else ", and nothing waited for a disk"
+            if storage <= 0 and words == "idle"
             else "; a faster disk would not help"
             if storage <= 0
             else "; a faster disk would save at most {saves:ns}"

@@ -77,7 +77,7 @@ def _remedies(facts: Facts) -> tuple[Remedy, ...]:
         _AT_ONCE,
         do=worded(
             "queue-shallow.run-8-once-part",
-            "Run 8 {who} at once, each on a part of {what} (`xargs -P 8`)",
+            "Run 8 {who} at once, each on an eighth of {what}",
             who=facts.run.who,
             what=what,
         ),
@@ -148,7 +148,7 @@ _SEVERAL = Remedy(
 _AT_ONCE = Remedy(
     worded(
         "queue-shallow.run-8-processes-once",
-        "Run 8 processes at once, each on a part of the data (`xargs -P 8`)",
+        "Run 8 processes at once, each on an eighth of the data",
     ),
     risk="each takes its own memory and CPU time",
 )

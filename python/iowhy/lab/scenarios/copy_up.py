@@ -50,7 +50,7 @@ SCENARIOS = (
         title="chmod of a large file that is in an overlay's lower layer",
         variants=(
             Variant("whole", "metacopy=off", lambda s: _chmod(s, ""), ("overlay-copy-up",)),
-            Variant("mode", "metacopy", lambda s: _chmod(s, ",metacopy"), _FINE),
+            Variant("mode", "metacopy=on", lambda s: _chmod(s, ",metacopy=on"), _FINE),
         ),
         devices=("hdd",),
         remedy=("overlay-copy-up.copy-only-attributes-mount",),

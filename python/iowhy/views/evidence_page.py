@@ -60,7 +60,7 @@ def _finding(
         paragraph(out, f"Less certain because {text}.", "dim", 3)
     for at, fix in enumerate(finding.fixes):
         page = f" ({fix.link})" if fix.link else ""
-        said = f"{'or' if at else 'Fix'}: {fix.do}{page}. {' '.join(filter(None, found.worth(finding, at)))}"
+        said = f"{'or' if at else fix.label}: {fix.do}{page}. {' '.join(filter(None, found.worth(finding, at)))}"
         paragraph(out, said, "green" if at else "bold green", 3)
     if proven is not None:
         paragraph(out, f"{proven.outcome} by an experiment: {proven.because}", "bold", 3)

@@ -103,7 +103,7 @@ class Looking:
         lines = [(f"{verdict.headline if leads else said} ({found.cause})", "bold"), ("", "")]
         for number, fix in enumerate(found.fixes[:FIXES]):
             lines.append(
-                (f"{'or' if number else 'Fix'}: {fix.do}", "green" if number else "bold green")
+                (f"{'or' if number else fix.label}: {fix.do}", "green" if number else "bold green")
             )
             lines.append(
                 ("  " + " ".join(filter(None, verdict.worth(found, number, brief=True))), "")

@@ -192,7 +192,7 @@ def waited_mount(facts: Facts) -> str | None:
 
 def cpu_quota(facts: Facts, cores: int) -> Sentence:
     """The order that gives its control group so many CPUs."""
-    many = f"{cores} CPU{'' if cores == 1 else 's'}"
+    many = units.plural(cores, "CPU")
     path = _limited(facts, "quota_cores")
     typed = _typed(
         facts,

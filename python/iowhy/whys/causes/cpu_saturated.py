@@ -116,8 +116,8 @@ def _summary(facts: Facts, full: float, runnable: float, *, crowded: bool) -> Se
     else:
         may = "" if bound is None else " that it may run on"
         every = "both" if cpus == 2 else "all {cpus}"
-        own = "" if facts.budget.basis == "machine" else " with its threads"
-        words = "on the only CPU" + may if cpus == 1 else f"with {every} CPUs{may} busy{own}"
+        keeps = "with" if facts.budget.basis == "machine" else "as its threads keep"
+        words = "on the only CPU" + may if cpus == 1 else f"{keeps} {every} CPUs{may} busy"
         busy = worded("on-cpus.number", words, cpus=cpus)
     if facts.budget.basis == "machine" or runnable < NONE:
         return worded("cpu-saturated.computing", "computing {busy}", busy=busy)

@@ -1,5 +1,5 @@
 # Each target sets up what it needs first; that is quick when it is done already.
-.PHONY: site pictures recordings demo test test-kernels check bench readme docs setup snapshots fuzz torture manuals words
+.PHONY: site pictures recordings demo test test-kernels check bench readme docs setup snapshots fuzz torture manuals words benchmark
 PYTHON = .venv/bin/python
 # Each `iowhy` that a test starts would compile its modules again: half a second of CPU.
 unexport PYTHONDONTWRITEBYTECODE
@@ -10,9 +10,9 @@ demo: setup
 test:
 	@tools/setup test
 	cargo test --release --workspace --quiet
-	$(PYTHON) -m pytest --ignore tests/live --ignore tests/release --numprocesses 2 --dist loadfile
+	$(PYTHON) -m pytest --ignore tests/live --ignore tests/release --numprocesses 2 --dist loadfile --durations 20
 	# Live tests mostly wait, each for what it started itself; the rest need the machine for themselves.
-	$(PYTHON) -m pytest tests/live -m "not alone" --numprocesses 4 --dist loadfile
+	$(PYTHON) -m pytest tests/live -m "not alone" --numprocesses 4 --dist loadfile --durations 20
 	$(PYTHON) -m pytest tests/live -m alone
 
 # Boots other kernels, emulated; fetches them as Debian's packages. KERNELS=bullseye: only that suite's.
@@ -26,13 +26,24 @@ check:
 	rustfmt --check recorder/src/rows/*.rs  # modules that build/sources.rs adds
 	.venv/bin/clang-format --dry-run --Werror recorder/bpf/*.[ch] agent/bpf/*.[ch]
 	cargo clippy --release --workspace --all-targets --quiet -- -D warnings
-	.venv/bin/ruff format --check --quiet python tests benchmarks
-	.venv/bin/ruff check --quiet python tests benchmarks
+	.venv/bin/ruff format --check --quiet python tests benchmarks benchmark
+	.venv/bin/ruff check --quiet python tests benchmarks benchmark
 	.venv/bin/mypy python/iowhy
 
 bench:
 	@tools/setup test
 	$(PYTHON) -m benchmarks
+
+# The labelled set (benchmark/): makes its data on a quiet machine, as root, in minutes; scores iowhy and a baseline; packs it for a release.
+LABELLED = target/benchmark
+benchmark:
+	@tools/setup test
+	$(PYTHON) -m benchmark.make $(LABELLED)/data
+	$(PYTHON) -m benchmark.answers iowhy $(LABELLED)/data > $(LABELLED)/iowhy.jsonl
+	$(PYTHON) -m benchmark.answers use $(LABELLED)/data > $(LABELLED)/use.jsonl
+	$(PYTHON) -m benchmark.page $(LABELLED)
+	cp benchmark/index.json benchmark/score.py $(LABELLED)
+	tar -C $(LABELLED) --owner 0 --group 0 -czf $(LABELLED)/iowhy-benchmark.tar.gz index.json score.py data
 
 # What commands print, as tests/snapshots holds it; look at the difference before it is committed.
 snapshots: setup
@@ -91,10 +102,11 @@ recordings:
 manuals:
 	PYTHONPATH=python $(PYTHON) -m iowhy.cli.documents wheel/data
 
-# A wheel, the recorder as archive and packages, bill of materials and checksums in dist/, of what is committed; then tries them.
+# All that a release consists of in dist/, of what is committed; then tries it.
 release:
 	@tools/setup release
 	tools/release
+	DIST=dist $(PYTHON) -m pytest tests/release -p no:cacheprovider
 
 setup:
 	@tools/setup build

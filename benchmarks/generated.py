@@ -48,10 +48,26 @@ REASONS = np.array(
 )
 
 
-def generate(path: Path, calls: int, seed: int = 1, threads: int = 8, files: int = 50) -> Recording:
-    """Write a recording of `calls` system calls (and about as many other rows) to `path`."""
+def generate(
+    path: Path,
+    calls: int,
+    seed: int = 1,
+    threads: int = 8,
+    files: int = 50,
+    stalled: bool = False,
+) -> Recording:
+    """Write a recording of `calls` system calls (and about as many other rows) to `path`; `stalled`: of three reads of one more device
+    the last takes long."""
     rng = np.random.default_rng(seed)
     tables, end_ns = events(rng, calls, threads, files)
+    if stalled:
+        requests = tables["block_requests"]
+        last = requests.slice(0, 3).to_pylist()
+        for row, took_ns in zip(last, (1_000_000, 1_000_000, 200_000_000), strict=True):
+            row |= {"dev": LOOP + 1, "op": "read", "bytes": 4096, "issue_ns": row["queue_ns"]}
+            row["complete_ns"] = row["queue_ns"] + took_ns
+        more = pa.Table.from_pylist(last, requests.schema)
+        tables["block_requests"] = pa.concat_tables([requests, more])
     tables |= machine(rng, end_ns, threads, files)
     stored = {name: StoredRows.of(rows) for name, rows in tables.items()}
     return write_recording(path, manifest_until(end_ns), stored)

@@ -80,6 +80,15 @@ def _throttled_writes(rng: np.random.Generator, of: _Some) -> Tables:
                 "limit_pages": np.full(SOME, 1_000),
             }
         ),
+        "connections": pa.table(
+            {
+                "ts_ns": of.times,
+                "tgid": of.tgid,
+                "tid": of.tid,
+                "address": ["10.0.0.1"] * SOME,
+                "port": np.full(SOME, 443),
+            }
+        ),
     }
 
 
@@ -289,12 +298,55 @@ def _limits(rng: np.random.Generator, end_ns: int) -> Tables:
             )
             for op, each_ms in (("READ", 7), ("WRITE", 11))
         ),
+        "kernel_log": _log(end_ns),
+        **_statements(end_ns),
         "measurements": pa.table(
             {
                 "tool": ["fio", "fio", "curt"],
                 "subject": ["job", "job", "fsync"],
                 "metric": ["read_iops", "read_iops", "elapsed_mean_ns"],
                 "value": [10.0, 20.0, 5.5],
+            }
+        ),
+    }
+
+
+def _log(end_ns: int) -> pa.Table:
+    """A line about a disk, and one about none."""
+    return pa.table(
+        {
+            "ts_ns": [START_NS + 1_000_000, end_ns - 1],
+            "level": [4, 3],
+            "dev": [DISK, None],
+            "text": ["a disk's warning", "an error of none"],
+            "left_out": [0, 0],
+        }
+    )
+
+
+def _statements(end_ns: int) -> dict[str, pa.Table]:
+    """A session that waits for a lock all of the time, and one that holds it."""
+    return {
+        "statement_readings": pa.table(
+            {
+                "ts_ns": [START_NS, START_NS + 10**7],
+                "span_ns": [(end_ns - START_NS) // 2, 10**7],
+                "readings": [2, 1],
+                "tgid": [1000, 1000],
+                "tid": [1000, 1001],
+                "statement_id": ["1", "2"],
+                "began_ns": [START_NS, START_NS + 9 * 10**6],
+                "ended_ns": [None, START_NS + 12 * 10**6],
+                "exact": [False, True],
+                "wait": ["Lock: tuple", None],
+                "holder_tid": [1001, None],
+            }
+        ),
+        "statements": pa.table(
+            {
+                "statement_id": ["1", "2"],
+                "text": ["UPDATE stock SET left = ?", "SELECT ?"],
+                "server": ["PostgreSQL 15"] * 2,
             }
         ),
     }

@@ -52,6 +52,8 @@ struct Sensor {
     name: String,
     #[serde(rename = "doc")]
     _doc: String,
+    #[serde(rename = "only_adds")]
+    _only_adds: bool,
     tables: Vec<String>,
     sources: Vec<String>,
     backend: String,

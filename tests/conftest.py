@@ -7,6 +7,7 @@ import tempfile
 
 from hypothesis import HealthCheck, settings
 
+from iowhy.recordings import box
 from iowhy.views import progress
 from tests.examples import EXAMPLES
 
@@ -37,3 +38,6 @@ os.environ["XDG_CACHE_HOME"] = _CACHE.name
 
 # On a slow machine what is under way is said after ten seconds; tests of what a command says are not about that.
 progress.ELSEWHERE_AFTER_S = 3600.0
+
+# A command that a test calls within this process would take its rights away, for all tests that follow.
+box.own = lambda: None

@@ -49,7 +49,7 @@ def files(*suffixes: str, folders: tuple[str, ...]) -> Iterator[Path]:
                 yield path
 
 
-PYTHON_FOLDERS = ("python", "tests", "benchmarks")
+PYTHON_FOLDERS = ("python", "tests", "benchmarks", "benchmark")
 RUST_AND_C_FOLDERS = (
     "tables", "recorder", "agent", "store", "readings", "unwind", "symbols", "logs", "lab", "programs", "fuzz",
 )  # fmt: skip
@@ -218,7 +218,7 @@ def unused_functions() -> list[str]:
     """Public functions and methods that nothing in the package, its benchmarks or tools names."""
     defined: dict[str, list[str]] = defaultdict(list)
     used: set[str] = set()
-    for path in files(".py", folders=("python", "benchmarks")):
+    for path in files(".py", folders=("python", "benchmarks", "benchmark")):
         tree = tree_of(path)
         registered = {
             node

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use iowhy_recorder::kernel::choice::{fits, module_of, Choice, Tracepoint};
+use iowhy_recorder::kernel::refusal::Refusal;
 use iowhy_store::manifest::Sensor;
 
 /// A program, what it hangs on, and of which shape that must be: the structures that its parameters point to, "-" for
@@ -178,7 +179,7 @@ fn pick(
 ) -> Result<&'static str, String> {
     let why_not = |program: &Program| {
         if let Some(words) = refused.get(program.name) {
-            return Some(format!("this kernel refuses {}: {words}", program.name));
+            return Some(Refusal::reason(program.name) + words);
         }
         match (ask(program.on), program.on) {
             (Tracepoint::Missing, On::Tracepoint(name)) => Some(match module_of(name) {
@@ -208,13 +209,19 @@ fn pick(
     Err(first.unwrap_or_default())
 }
 
-/// The sensor of a program that hangs on a function; None: it hangs on a tracepoint.
-pub fn sensor_on_function(program: &str) -> Option<&'static str> {
-    let is_it = |p: &Program| p.name == program && matches!(p.on, On::Function(..));
-    let row = ROWS
-        .iter()
-        .find(|row| row.programs.iter().any(|list| list.iter().any(is_it)));
-    row.map(|row| row.name)
+/// The sensor that a program belongs to.
+pub fn sensor_of(program: &str) -> &'static str {
+    row_with(|one| one.name == program).map_or("", |row| row.name)
+}
+
+/// Whether a program hangs on a function, not on a tracepoint.
+pub fn is_on_function(program: &str) -> bool {
+    row_with(|one| one.name == program && matches!(one.on, On::Function(..))).is_some()
+}
+
+fn row_with(is_it: impl Fn(&Program) -> bool) -> Option<&'static Row> {
+    ROWS.iter()
+        .find(|row| row.programs.iter().any(|list| list.iter().any(&is_it)))
 }
 
 #[cfg(test)]
@@ -263,13 +270,11 @@ mod tests {
         assert!(why(&choose(false, kernel, &BTreeMap::new()), "agent_calls").is_some());
         let refused = BTreeMap::from([("page_removed".to_owned(), "R1 is bad".to_owned())]);
         let choice = choose(true, kernel, &refused);
-        assert_eq!(
-            sensor_on_function("end_btrfs_sync_file"),
-            Some("agent_syncs_btrfs")
-        );
+        assert_eq!(sensor_of("end_btrfs_sync_file"), "agent_syncs_btrfs");
+        assert!(is_on_function("end_btrfs_sync_file"));
         // ext4 tells of syncs by tracepoints, also where no function may be traced.
-        assert_eq!(sensor_on_function("ext4_sync_ended"), None);
-        assert_eq!(sensor_on_function("waking"), None);
+        assert!(!is_on_function("ext4_sync_ended"));
+        assert_eq!(sensor_of("waking"), "agent_waits");
         assert!(choice.programs.contains("call_enter"));
         assert!(why(&choice, "agent_cache").unwrap().contains("R1 is bad"));
         assert!(!choice.programs.contains("page_added"));

@@ -10,11 +10,12 @@ use anyhow::{Context, Result};
 use iowhy_readings::containers::Hierarchy;
 use iowhy_readings::host::page_bytes;
 use iowhy_readings::mounts::Mounts;
-use iowhy_readings::Roots;
+use iowhy_readings::{messages, Roots};
 use iowhy_recorder::calls;
 use iowhy_recorder::event::Plain;
 use iowhy_recorder::kernel::choice::Choice;
 use iowhy_recorder::kernel::older::{self, Helpers};
+use iowhy_recorder::kernel::refusal::Refusal;
 use iowhy_recorder::kernel::tracepoints::Tracepoints;
 use iowhy_recorder::kernel::{costs_of, refusal, tables, Cost, Place};
 use iowhy_recorder::rows::tick_ns;
@@ -22,7 +23,7 @@ use iowhy_store::manifest::Sensor;
 use iowhy_tables::calls::Record;
 use libbpf_rs::btf::Btf;
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
-use libbpf_rs::{Link, MapCore as _, MapFlags, OpenObject};
+use libbpf_rs::{ErrorKind, Link, MapCore as _, MapFlags, OpenObject};
 
 use crate::choice::{self, On};
 use crate::histogram::Histogram;
@@ -76,6 +77,7 @@ impl Programs {
         };
         let mut place = Place::default();
         let mut refused = BTreeMap::new();
+        let mut refusals: Vec<Refusal> = Vec::new();
         loop {
             let choice = choice::choose(with_calls, ask, &refused);
             if let Some(why) = choice.nothing() {
@@ -84,21 +86,23 @@ impl Programs {
             // SAFETY: what an earlier attempt put there went away with its error.
             match attempt(unsafe { place.take() }, &choice, &helpers) {
                 Ok(skel) => {
+                    let verified = refusals.iter().filter(|one| one.verified);
+                    let told = verified.filter_map(|one| one.told(&choice.sensors));
+                    told.for_each(|told| messages::say(&told));
                     return Ok(Programs {
                         skel,
                         links: Vec::new(),
                         sensors: choice.sensors,
                         lost: 0,
-                    })
+                    });
                 }
                 Err(error) => match refusal::take() {
-                    // Where functions may not be traced, the verifier does not even look.
                     Some(refusal)
                         if !refused.contains_key(&refusal.program)
-                            && (refusal.verified
-                                || choice::sensor_on_function(&refusal.program).is_some()) =>
+                            && !forbids(&refusal, &error) =>
                     {
-                        refused.insert(refusal.program, refusal.words);
+                        refused.insert(refusal.program.clone(), refusal.words.clone());
+                        refusals.push(refusal);
                     }
                     _ => return Err(error).context("the kernel does not take the programs"),
                 },
@@ -106,27 +110,30 @@ impl Programs {
         }
     }
 
-    /// From here on the programs run. A kernel may take those of functions and yet not let them stand there (ENOTSUPP, on arm64
-    /// before 6.4): then the sensor did not run.
+    /// From here on the programs run. A kernel may take one and yet not run it (of functions: ENOTSUPP, on arm64 before 6.4): then
+    /// its sensor did not run.
     pub fn attach(&mut self) -> Result<()> {
         let mut refused: BTreeMap<&str, String> = BTreeMap::new();
         let mut links = Vec::new();
         for program in self.skel.object_mut().progs_mut() {
             let name = program.name().to_string_lossy().into_owned();
-            let sensor = choice::sensor_on_function(&name);
-            if !program.autoload() || sensor.is_some_and(|sensor| refused.contains_key(sensor)) {
+            let sensor = choice::sensor_of(&name);
+            if !program.autoload() || refused.contains_key(sensor) {
                 continue;
             }
-            match (program.attach(), sensor) {
-                (Ok(link), _) => links.push((sensor, link)),
-                (Err(error), Some(sensor)) => {
+            match program.attach() {
+                Ok(link) => links.push((sensor, link)),
+                Err(error) => {
                     refused.insert(sensor, format!("{name} cannot be attached: {error}"));
-                    links.retain(|(of, _)| *of != Some(sensor));
-                }
-                (Err(error), None) => {
-                    return Err(error).with_context(|| format!("cannot attach {name}"))
+                    links.retain(|(of, _)| *of != sensor);
                 }
             }
+        }
+        if links.is_empty() {
+            anyhow::bail!(refused.into_values().next().unwrap_or_default());
+        }
+        for why in refused.values() {
+            messages::say(why);
         }
         self.links = links.into_iter().map(|(_, link)| link).collect();
         for sensor in &mut self.sensors {
@@ -204,6 +211,15 @@ fn owner(slot: &[u8]) -> u32 {
     slot.first_chunk().map_or(0, |pid| u32::from_ne_bytes(*pid))
 }
 
+/// Whether no program would be taken. The verifier refuses with the same error, but has looked; where functions may not be
+/// traced, it does not even look.
+fn forbids(refusal: &Refusal, error: &anyhow::Error) -> bool {
+    let known: Option<&libbpf_rs::Error> = error.downcast_ref();
+    known.is_some_and(|known| known.kind() == ErrorKind::PermissionDenied)
+        && !refusal.verified
+        && !choice::is_on_function(&refusal.program)
+}
+
 fn attempt(
     place: &'static mut MaybeUninit<OpenObject>,
     choice: &Choice,
@@ -219,7 +235,7 @@ fn attempt(
     open.maps
         .begun_by_number
         .set_autocreate(calls && !helpers.tasks())?;
-    older::prepare(open.open_object_mut(), helpers)?;
+    older::prepare(open.open_object_mut(), helpers, &[])?;
     Ok(open.load()?)
 }
 

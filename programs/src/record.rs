@@ -128,9 +128,18 @@ struct Common {
     /// Take user stacks as well: whose code calls, waits and runs
     #[arg(long)]
     stacks: bool,
+    /// Take statements of SQLite and PostgreSQL by probes in the programs that run them
+    #[arg(long)]
+    statements: bool,
+    /// With --statements: keep the literals of statements, too
+    #[arg(long, requires = "statements")]
+    statement_text: bool,
     /// Record as on a kernel without this tracepoint (for tests)
     #[arg(long, hide = true)]
     without: Vec<String>,
+    /// Record as on a kernel whose verifier refuses this program (for tests)
+    #[arg(long, hide = true)]
+    spoil: Vec<String>,
     /// Write what each program cost the kernel to this file, as JSON (for benchmarks)
     #[arg(long, hide = true)]
     program_stats: Option<PathBuf>,
@@ -229,7 +238,10 @@ fn request(common: Common, user: Option<String>, target: Target) -> Request {
         max_size,
         close_every,
         without,
+        spoil,
         stacks,
+        statements,
+        statement_text,
         program_stats,
     } = common;
     Request {
@@ -238,7 +250,10 @@ fn request(common: Common, user: Option<String>, target: Target) -> Request {
         backend,
         user,
         without,
+        spoil,
         stacks,
+        statements,
+        statement_text,
         bounds: Bounds {
             size_bytes: max_size,
             time: max_time,

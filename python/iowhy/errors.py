@@ -3,7 +3,7 @@
 from functools import cache
 
 from iowhy.package_files import package_folder
-from iowhy.sentences import Sentence, worded
+from iowhy.sentences import Sentence, as_given
 
 
 @cache
@@ -19,7 +19,7 @@ class Worded(Exception):
 
     def __init__(self, said: str, /, **values: object) -> None:
         if not isinstance(said, Sentence):
-            said = worded(said, templates()[said], **values)
+            said = as_given(said, templates()[said], **values)
         super().__init__(said)
 
     @property

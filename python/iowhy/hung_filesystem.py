@@ -48,7 +48,7 @@ def must_answer(path: Path, within_s: float = WITHIN_S, *, made_in: bool = False
     with suppress(ChildProcessError):
         os.waitpid(asking, 0 if answered else os.WNOHANG)
     if not answered:
-        raise Problem("filesystem-not-answered-see", path=path, within_s=within_s)
+        raise Problem("filesystem-silent", path=path, within_s=within_s)
 
 
 def answers(

@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -43,11 +44,22 @@ def by_root(command: str) -> str:
     return command if shutil.which("sudo") is None else f"sudo {command}"
 
 
-def own_program() -> Path:
-    """Where the command `iowhy` of this Python is, if it was installed."""
+def scripts() -> Path:
+    """Where the programs are that were installed with this package."""
+    # Of `pip install --target`, and so of an archive with its own Python.
+    beside = Path(__file__).parents[1] / "bin"
+    if (beside / "iowhy").exists():
+        return beside.resolve()
+    if sys.prefix != sys.base_prefix:
+        return Path(sys.prefix, "bin")  # of a virtual environment, as sysconfig has it too
     import sysconfig  # it takes longer than all else here
 
-    return Path(sysconfig.get_path("scripts")) / "iowhy"
+    return Path(sysconfig.get_path("scripts"))
+
+
+def own_program() -> Path:
+    """Where the command `iowhy` of this Python is, if it was installed."""
+    return scripts() / "iowhy"
 
 
 def quoted(word: str) -> str:

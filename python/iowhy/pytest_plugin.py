@@ -87,7 +87,7 @@ class Run(Struct):
 
     def _ended(self) -> "Recording":
         if self.recording is None:
-            raise Problem("recording-goes-until-block")
+            raise Problem("recording-goes-on")
         return self.recording
 
     def _why(self, sensor: str) -> str:
@@ -292,9 +292,7 @@ def _make(keep: Path) -> None:
     try:
         keep.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise Problem(
-            "iowhy-keep-cannot-made-choose", keep=keep, error=error.strerror or error
-        ) from None
+        raise Problem("pytest-keep-unusable", keep=keep, error=error.strerror or error) from None
 
 
 def _read(place: str, texts: Sequence[str], counts: Mapping[str, object]) -> "list[Expectation]":

@@ -10,7 +10,7 @@ import string
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
-from iowhy import units
+from iowhy import messages, units
 
 KINDS: Mapping[str, Callable[[Any], str]] = {
     "share": units.percent,
@@ -20,6 +20,9 @@ KINDS: Mapping[str, Callable[[Any], str]] = {
     "count": units.count,
 }
 _COUNTED = "count "
+#: A path of more letters is cut within a sentence.
+MOST_OF_A_NAME = 256
+MOST = 1000
 Text = TypeVar("Text", bound=str)
 
 
@@ -31,7 +34,13 @@ class Sentence(str):
 
 
 class _Places(string.Formatter):
+    def named(self, name: str) -> str:
+        """A name as somebody else gave it, which neither makes lines of ours nor fills them; `values` have it whole."""
+        return _one_line(name, MOST_OF_A_NAME)
+
     def format_field(self, value: Any, format_spec: str) -> str:
+        if not format_spec and isinstance(value, str) and not isinstance(value, Sentence):
+            return self.named(value)
         if format_spec in KINDS:
             return KINDS[format_spec](value)
         if format_spec.startswith(_COUNTED):
@@ -39,14 +48,29 @@ class _Places(string.Formatter):
         return str(super().format_field(value, format_spec))
 
 
+class _AsGiven(_Places):
+    def named(self, name: str) -> str:
+        return name
+
+
+def _one_line(text: str, most: int) -> str:
+    shown = messages.printable(text)
+    return shown if len(shown) <= most else f"{shown[:most]}…"
+
+
 def worded(id_: str, template: str, /, **values: object) -> Sentence:
     """The sentence of a template. Raises KeyError for a place without a value."""
     return _made(_Places().format(template, **values), id_, values)
 
 
+def as_given(id_: str, template: str, /, **values: object) -> Sentence:
+    """The same of what may have lines, as other programs' messages in errors do."""
+    return _made(_AsGiven().format(template, **values), id_, values)
+
+
 def named(id_: str, text: str, /, **values: object) -> Sentence:
-    """A text that was put together elsewhere, with its id."""
-    return _made(text, id_, values)
+    """A text that was put together elsewhere, with its id; names in it make no lines, either."""
+    return _made(_one_line(text, MOST), id_, values)
 
 
 def changed(said: Text, text: str) -> Text:

@@ -130,7 +130,7 @@ def _give(made: Path | int) -> None:
 
 def _remove_earlier(path: Path, suffixes: set[str]) -> None:
     if path.is_symlink() or not path.is_dir():
-        raise Problem("not-folder-force-replaces", path=path)
+        raise Problem("export-not-a-folder", path=path)
     for file in path.iterdir():
         if file.suffix not in suffixes or not file.is_file() or file.is_symlink():
             raise Problem("folder-of-others-files", path=path, name=file.name)
@@ -147,7 +147,9 @@ def _take_name(fresh: Path, path: Path, force: bool) -> None:
             before = path.lstat()
             # How readable it is, its user has chosen; not who else put a file there.
             if stat.S_ISREG(before.st_mode) and before.st_uid == fresh.stat().st_uid:
-                fresh.chmod(stat.S_IMODE(before.st_mode))
+                # By its descriptor: a process in the reader's box may not do it by name.
+                with fresh.open("rb") as file:
+                    os.fchmod(file.fileno(), stat.S_IMODE(before.st_mode))
         fresh.replace(path)
         return
     try:

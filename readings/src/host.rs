@@ -8,15 +8,22 @@ use nix::time::{clock_gettime, ClockId};
 use crate::proc_file::{number, ProcFile};
 use crate::Roots;
 
+/// What the machine is called, if this process is called otherwise (in a pod).
+pub const NAME: &str = "IOWHY_HOST";
+
 /// The machine that is recorded; what cannot be read is None.
 pub fn host(roots: &Roots) -> Host {
     let uname = nix::sys::utsname::uname().ok();
     let text = |word: &std::ffi::OsStr| crate::names::escaped(word.as_encoded_bytes());
+    let given = std::env::var_os(NAME).filter(|name| !name.is_empty());
     let memory = ProcFile::open(roots.proc.join("meminfo"))
         .and_then(|mut file| crate::sampler::memory::row(file.read()?, 0));
     let online = std::fs::read_to_string(roots.sys.join("devices/system/cpu/online"));
     Host {
-        name: uname.as_ref().map(|u| text(u.nodename())),
+        name: given
+            .as_deref()
+            .or(uname.as_ref().map(|u| u.nodename()))
+            .map(text),
         kernel: uname.as_ref().map(|u| text(u.release())),
         machine: uname.as_ref().map(|u| text(u.machine())),
         cpus: online.ok().and_then(|list| count(list.trim())),

@@ -14,6 +14,7 @@ mod log_disks;
 pub mod messages;
 pub mod mounts;
 pub mod names;
+pub mod peers;
 mod proc_file;
 pub mod reach;
 mod reading;
@@ -35,6 +36,7 @@ pub use reading::Reading;
 pub struct Roots {
     pub proc: PathBuf,
     pub sys: PathBuf,
+    pub dev: PathBuf,
 }
 
 impl Default for Roots {
@@ -42,6 +44,7 @@ impl Default for Roots {
         Roots {
             proc: "/proc".into(),
             sys: "/sys".into(),
+            dev: "/dev".into(),
         }
     }
 }

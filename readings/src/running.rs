@@ -32,6 +32,7 @@ mod tests {
         let roots = Roots {
             proc: proc.path().to_owned(),
             sys: proc.path().to_owned(),
+            ..Roots::default()
         };
         Running::new(&roots).unwrap().others()
     }

@@ -181,6 +181,7 @@ mod tests {
         let roots = Roots {
             proc: made.path().into(),
             sys: made.path().into(),
+            ..Roots::default()
         };
         let tree = [
             (10, 1, "a"),

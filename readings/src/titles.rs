@@ -185,6 +185,7 @@ mod tests {
         let roots = Roots {
             proc: made.path().into(),
             sys: made.path().into(),
+            ..Roots::default()
         };
         let put = |pid: i64, title: &str| {
             let at = made.path().join(pid.to_string());

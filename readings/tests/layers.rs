@@ -33,6 +33,7 @@ impl Machine {
         let roots = Roots {
             proc: files.path().join("proc"),
             sys: files.path().join("sys"),
+            ..Roots::default()
         };
         Machine {
             mounts: Mounts::read(&roots).unwrap(),
@@ -264,6 +265,7 @@ fn a_log_on_a_device_of_its_own() {
     let roots = Roots {
         proc: root.join("proc"),
         sys: root.join("sys"),
+        ..Roots::default()
     };
     let mounts = Mounts::read(&roots).unwrap();
     let all = filesystems::rows(&roots, &mounts, &Default::default(), &mut space_of).unwrap();

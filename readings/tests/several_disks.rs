@@ -56,6 +56,7 @@ fn a_filesystem_of_several_devices() {
     let roots = Roots {
         proc: root.join("proc"),
         sys: root.join("sys"),
+        ..Roots::default()
     };
     let mounts = Mounts::read(&roots).unwrap();
     let all = filesystems::rows(&roots, &mounts, &Default::default(), &mut |_| None).unwrap();

@@ -87,6 +87,7 @@ impl Watched {
         let roots = Roots {
             proc: proc.path().join("proc"),
             sys: proc.path().join("sys"),
+            ..Roots::default()
         };
         let mut watched = Watched {
             proc,
@@ -213,6 +214,7 @@ fn children_without_children_files() {
     let roots = Roots {
         proc: root.join("proc"),
         sys: root.join("sys"),
+        ..Roots::default()
     };
     for (pid, parent) in [(10, 1), (11, 10), (12, 11), (13, 1)] {
         let stat = format!("{pid} (x) S {parent} 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 5 0 0\n");

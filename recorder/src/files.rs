@@ -88,6 +88,19 @@ pub struct Files {
     anonymous_dev: Option<u32>,
 }
 
+/// The path of a record's file, if its name is that of a library or module with SQLite in it.
+pub fn library(bytes: &[u8]) -> Option<PathBuf> {
+    let e: File = event::read(bytes)?;
+    let names = bytes.get(size_of::<File>()..)?.get(..e.length as usize)?;
+    let name = names.split(|&b| b == 0).next()?;
+    let is_library = name
+        .windows(6)
+        .any(|part| part.eq_ignore_ascii_case(b"sqlite"))
+        && name.windows(3).any(|part| part == b".so" || part == b".no");
+    let path = event::path(names, e.cut != 0, e.mode, e.ino).filter(|_| is_library)?;
+    Some(OsString::from_vec(path).into())
+}
+
 impl Files {
     pub fn new() -> Files {
         Files {

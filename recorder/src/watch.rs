@@ -1,6 +1,7 @@
 //! What watches the command: the programs in the kernel, or, where they cannot run, /proc alone.
 
 use std::cell::{Cell, RefCell};
+use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -13,7 +14,8 @@ use libbpf_rs::RingBuffer;
 use crate::calibration;
 use crate::collect::{names_file, Collector, Ran};
 use crate::groups::Groups;
-use crate::kernel::{choice, Cost, Probe};
+use crate::kernel::refusal::Refusal;
+use crate::kernel::{choice, Cost, Probe, Probed};
 use crate::rows::own_cost::CallCosts;
 
 /// Between two looks at the threads in /proc.
@@ -110,6 +112,14 @@ impl Watch {
         }
     }
 
+    /// Programs that the kernel did not take.
+    pub fn refusals(&self) -> &[Refusal] {
+        match self {
+            Watch::Programs(programs) => &programs.probe.refusals,
+            Watch::Proc(_) => &[],
+        }
+    }
+
     pub fn sensors(&self) -> Vec<Sensor> {
         match self {
             Watch::Programs(programs) => programs.probe.sensors.clone(),
@@ -153,6 +163,21 @@ impl Watch {
                 ));
                 Ok(())
             }
+        }
+    }
+
+    /// Probes the functions of databases that a file has; None where /proc alone is read.
+    pub fn probe_databases(&mut self, file: &Path) -> Option<Probed> {
+        match self {
+            Watch::Programs(programs) => Some(programs.probe.probe_databases(file)),
+            Watch::Proc(_) => None,
+        }
+    }
+
+    /// Why statements are not known, if they are not.
+    pub fn note_databases(&mut self, why: Option<&str>) {
+        if let Watch::Programs(programs) = self {
+            programs.probe.note_databases(why);
         }
     }
 
@@ -278,7 +303,7 @@ impl Watch {
 }
 
 /// Every process of the machine but this one.
-fn processes() -> Result<Vec<i64>> {
+pub fn processes() -> Result<Vec<i64>> {
     let own = i64::from(std::process::id());
     let entries = std::fs::read_dir("/proc").context("/proc")?;
     let pids = entries

@@ -3,9 +3,11 @@
 import pytest
 
 from iowhy.agent.conditions import Scope, limited, read
-from iowhy.agent.trigger_answer import answered, document
+from iowhy.agent.trigger_answer import answered, document, of_the_moment
 from iowhy.agent.triggers import Event, Fired
 from iowhy.recordings import Recording
+from iowhy.sentences import worded
+from iowhy.whys.phases import PhaseDone
 from tests.reports.conftest import MS, T0, Make, S, call, filesystem, request, spent
 
 EVERY_NS = S
@@ -81,3 +83,19 @@ def test_the_scope_of_a_trigger_is_that_of_its_answer(machine: Recording) -> Non
 def test_what_was_long_before_a_trigger_is_not_its_event(machine: Recording) -> None:
     late = answered(machine, event("fsync p99 > 50 ms", "bulk", before_s=1.85))
     assert late.pids == (20,) and "1 fsync calls" in late.text
+
+
+def phase(number: int, begin_s: float, end_s: float, waited_s: float) -> PhaseDone:
+    waited_ns = round(waited_s * S)
+    return PhaseDone(
+        number, begin_s, end_s, worded("x", "x"), "idle", 1.0, None, waited_ns, None, None
+    )
+
+
+def test_what_is_judged_is_the_phase_while_the_condition_held() -> None:
+    phases = [phase(1, 0, 40, 5), phase(2, 40, 42, 2), phase(3, 42, 60, 1), phase(4, 60, 90, 60)]
+    stalled = "any device stalled > 2 s for 10 s"
+    assert of_the_moment(phases, event(stalled, "vda", before_s=45)) == 2
+    assert of_the_moment(phases, event(stalled, "vda", before_s=59)) == 3
+    assert of_the_moment(phases, event(stalled, "vda", before_s=0)) is None
+    assert of_the_moment((), event(stalled, "vda", before_s=45)) is None

@@ -1,11 +1,13 @@
 """The agent goes by paths below its directory, with its own rights: nobody else may write there."""
 
 import os
+import time
 from pathlib import Path
 
 import pytest
 
-from iowhy.agent.service import locked, running
+from iowhy.agent.service import LOCK, locked, running, stopped
+from iowhy.agent.settings import Settings
 from tests.problems import wrong
 
 
@@ -42,3 +44,14 @@ def test_nor_in_another_users_directory(tmp_path: Path) -> None:
     (tmp_path.parent / "link").symlink_to(tmp_path)
     with wrong("folder-not-private"), locked(tmp_path.parent / "link"):
         pass
+
+
+def test_an_agent_that_counts_no_more_is_not_alive(tmp_path: Path) -> None:
+    asked = Settings(directory=tmp_path)
+    with wrong("no-agent-works-here"):
+        stopped(asked)
+    with locked(tmp_path):
+        assert stopped(asked) is None
+        an_hour_ago = time.time() - 3600
+        os.utime(tmp_path / LOCK, (an_hour_ago, an_hour_ago))
+        assert (stopped(asked) or 0) > 3000

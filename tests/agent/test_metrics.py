@@ -8,11 +8,11 @@ import pytest
 from iowhy.agent import totals
 from iowhy.agent.counted import Latency
 from iowhy.agent.totals import OTHER, Totals
-from iowhy.errors import Problem
 from tests.agent.made import disk, interval, latency
 
 prometheus_client = pytest.importorskip("prometheus_client")
 from iowhy.agent.metrics import Collector, serve  # noqa: E402
+from tests.problems import wrong  # noqa: E402
 
 
 def text(of: Totals) -> str:
@@ -71,6 +71,15 @@ def test_services_that_come_and_go_are_bounded(monkeypatch: pytest.MonkeyPatch) 
     assert len(of.histograms) <= 120 and of.left_out > 0
 
 
+def test_statements_are_bounded() -> None:
+    of = Totals()
+    of.ran([(str(n), "x" * 5000, "Lock", 0.5) for n in range(1000)])
+    of.ran([("1", "x" * 5000, "Lock", 0.5)])
+    assert len(of.statement_s) == totals.STATEMENTS + 1
+    assert sum(of.statement_s.values()) == 500.5
+    assert max(len(key[1]) for key in of.statement_s) == totals.STATEMENT_CHARACTERS
+
+
 def test_who_uses_most_has_metrics_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(totals, "SERVICES", 3)
     monkeypatch.setattr(totals, "KNOWN", 6)
@@ -116,6 +125,7 @@ def test_names_are_prometheus_names_and_no_label_is_a_process_or_file() -> None:
         triggers={"a": 1}, suppressed={("a", "budget"): 2}, verdicts={("a", "sync-storm"): 1}
     )
     of.add(interval(latency(), disks=[disk(0.5)]))
+    of.ran([("1", "SELECT ?", "none", 1.0)])
     labels = set()
     for name in values(of):
         metric, _, rest = name.partition("{")
@@ -137,6 +147,9 @@ def test_names_are_prometheus_names_and_no_label_is_a_process_or_file() -> None:
         "system_device",
         "disk_io_direction",
         "resource",
+        "statement_id",
+        "statement",
+        "wait",
     }
 
 
@@ -149,7 +162,7 @@ def test_the_endpoint_answers_and_a_taken_port_is_a_problem() -> None:
     serve(("127.0.0.1", port), Totals())
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
         assert b"iowhy_lost_events_total 0.0" in answer.read()
-    with pytest.raises(Problem, match="Address already in use"):
+    with wrong("metrics-address-unusable", port=port, error="Address already in use"):
         serve(("127.0.0.1", port), Totals())
 
 

@@ -6,7 +6,6 @@ import pytest
 
 from iowhy.agent.instruments import INSTRUMENTS, LATENCY, in_prometheus
 from iowhy.agent.totals import BOUNDS_NS, Totals
-from iowhy.errors import Problem
 from tests.agent.made import disk, interval, latency
 
 pytest.importorskip("opentelemetry.exporter.otlp.proto.http")
@@ -14,6 +13,7 @@ from iowhy.agent import otlp
 from iowhy.agent.otlp import Push, endpoint
 from tests.agent.collector import collector, told
 from tests.agent.dripping import BODY, HANDSHAKE, HEADERS, dripping
+from tests.problems import wrong
 
 
 def counted() -> Totals:
@@ -103,7 +103,7 @@ def test_without_the_library_it_says_what_brings_it(monkeypatch: pytest.MonkeyPa
     import sys
 
     monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http", None)
-    with pytest.raises(Problem, match=r"iowhy\[otlp\]"):
+    with wrong("otlp-missing"):
         Push("http://127.0.0.1:1", Totals(), lambda _: None)
 
 

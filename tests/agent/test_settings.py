@@ -6,9 +6,9 @@ import pytest
 
 from iowhy.agent import settings
 from iowhy.agent.conditions import Scope
-from iowhy.errors import Problem
 from iowhy.recordings import object_store
 from tests.command_line import invoke
+from tests.problems import asks, wrong
 
 WHOLE = """
 [agent]
@@ -25,6 +25,7 @@ metrics = "127.0.0.1:9469"
 webhook = "https://example.org/hook"
 upload = "s3://bucket/some/where/"
 otlp = "http://127.0.0.1:4318"
+statements = true
 black-box = "1m"
 black-box-size = "1GiB"
 
@@ -58,7 +59,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     assert (found.record_ns, found.cool_down_ns, found.per_hour) == (20 * 10**9, 120 * 10**9, 6)
     assert found.calls and found.metrics == ("127.0.0.1", 9469)
     assert (found.black_box_ns, found.black_box_bytes) == (60 * 10**9, 2**30)
-    assert found.otlp == "http://127.0.0.1:4318"
+    assert found.otlp == "http://127.0.0.1:4318" and found.statements == ""
     assert found.webhook == "https://example.org/hook"
     assert (
         found.upload is not None and object_store.written(found.upload) == "s3://bucket/some/where"
@@ -74,63 +75,80 @@ def test_an_empty_file_is_the_defaults(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "line", "key"),
     [
-        ("[agent]\nevery = 10", "line 2: every: give a time"),
-        ("[agent]\n\nkeep-size = '5'", "line 3: keep-size: give a size"),
-        ("[agent]\nper-hour = true", "line 2: per-hour: give a number"),
-        ("[agent]\ncalls = 1", "line 2: calls: give true or false"),
-        ("[agent]\ndirectory = 'here'", "line 2: directory: give a path"),
-        ("[agent]\nmetrics = '9469'", "line 2: metrics: give HOST:PORT"),
-        ("[agent]\nmetrics = ':99999'", "line 2: metrics: give HOST:PORT"),
-        ("[agent]\nwebhook = 'file:///etc/passwd'", "line 2: webhook: give an address"),
-        ("[agent]\notlp = '127.0.0.1:4318'", "line 2: otlp: give an address"),
-        ("[agent]\nupload = '/bucket'", "line 2: upload: give s3://BUCKET/PREFIX"),
-        ("[agent]\nupload = 's3://'", "line 2: upload: give s3://BUCKET/PREFIX"),
-        ("[agent]\nevrey = '5 s'", "line 2: evrey: no such key; there are directory, every"),
-        ("[agent]\n[trigers]\n", "line 2: trigers: there are the tables"),
-        ("every = '5 s'", "line 1: every: there are the tables"),
-        ("[triggers]\nA = 'fsync p99 > 5 ms'", "line 2: A: a name has small letters"),
-        ("[triggers]\na = 5", "line 2: a: give a condition"),
-        ("[triggers.a]\nservice = 'db'", "line 1: a: give a condition"),
-        ("[triggers.a]\nwhen = 'x'", "line 2: a: no condition"),
-        (f"[triggers.a]\n{WHEN}\nservice = 5", "line 3: a: service: give a name"),
-        (f"[triggers.a]\n{WHEN}\nsevrice = 'x'", "line 3: a: sevrice: no such key of a trigger"),
-        (f"[triggers.a]\n{WHEN}\nper-hour = 0", "line 3: a: per-hour: give a number"),
-        (
-            "[triggers]\na = {when = 'threads in D > 8', device = 'vda'}",
-            "line 2: a: threads in D is of the whole machine",
-        ),
-        (
-            f"[triggers.a]\n{WHEN}\nservice = 'a'\ncontainer = 'a'",
-            "line 4: a: container: give `service` or `container`",
-        ),
-        ("[agent]\na = 1\n[triggers]\na = 'x'", "line 2: a: no such key"),
-        ("[triggers]\na = 'fsync p99 > 5 ms'\nb = 'x'", "line 3: b: no condition"),
-        ("[triggers]\na = 'pread64 p99 > 5 ms'", "line 2: a: this needs every call .* traced"),
-        ("[agent\n", "line 1, column 7: "),
+        ("[agent]\nevery = 10", 2, "every"),
+        ("[agent]\n\nkeep-size = '5'", 3, "keep-size"),
+        ("[agent]\nper-hour = true", 2, "per-hour"),
+        ("[agent]\ncalls = 1", 2, "calls"),
+        ("[agent]\ndirectory = 'here'", 2, "directory"),
+        ("[agent]\nmetrics = '9469'", 2, "metrics"),
+        ("[agent]\nmetrics = ':99999'", 2, "metrics"),
+        ("[agent]\nwebhook = 'file:///etc/passwd'", 2, "webhook"),
+        ("[agent]\notlp = '127.0.0.1:4318'", 2, "otlp"),
+        ("[agent]\nupload = '/bucket'", 2, "upload"),
+        ("[agent]\nupload = 's3://'", 2, "upload"),
+        ("[agent]\nstatements = 'postgresql://me:secret@/'", 2, "statements"),
+        ("[agent]\nevrey = '5 s'", 2, "evrey"),
+        ("[agent]\n[trigers]\n", 2, "trigers"),
+        ("every = '5 s'", 1, "every"),
+        ("[triggers]\nA = 'fsync p99 > 5 ms'", 2, "A"),
+        ("[agent]\na = 1\n[triggers]\na = 'x'", 2, "a"),
+        ("[triggers]\na = 'pread64 p99 > 5 ms'", 2, "a"),
     ],
 )
-def test_a_mistake_is_one_line_with_its_place(tmp_path: Path, text: str, says: str) -> None:
+def test_a_mistake_is_named_by_line_and_key(tmp_path: Path, text: str, line: int, key: str) -> None:
     file = written(tmp_path, text)
-    with pytest.raises(Problem, match=f"^{file}: {says}") as problem:
+    with wrong("setting-wrong", where=f"{file}: line {line}", key=key) as problem:
         settings.read(file)
     assert "\n" not in str(problem.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "line", "named"),
+    [
+        ("[triggers]\na = 5", 2, "a"),
+        ("[triggers.a]\nservice = 'db'", 1, "a"),
+        ("[triggers.a]\nwhen = 'x'", 2, "a"),
+        (f"[triggers.a]\n{WHEN}\nservice = 5", 3, "a: service"),
+        (f"[triggers.a]\n{WHEN}\nsevrice = 'x'", 3, "a: sevrice"),
+        (f"[triggers.a]\n{WHEN}\nper-hour = 0", 3, "a: per-hour"),
+        ("[triggers]\na = {when = 'threads in D > 8', device = 'vda'}", 2, "a"),
+        (f"[triggers.a]\n{WHEN}\nservice = 'a'\ncontainer = 'a'", 4, "a: container"),
+        ("[triggers]\na = 'fsync p99 > 5 ms'\nb = 'x'", 3, "b"),
+    ],
+)
+def test_a_mistake_of_a_trigger_is_named_by_line(
+    tmp_path: Path, text: str, line: int, named: str
+) -> None:
+    file = written(tmp_path, text)
+    with wrong("trigger-wrong", where=f"{file}: line {line}", named=named) as problem:
+        settings.read(file)
+    assert "\n" not in str(problem.value)
+
+
+def test_what_is_no_toml_is_named_by_line_and_column(tmp_path: Path) -> None:
+    file = written(tmp_path, "[agent\n")
+    with wrong("path-error", path=file) as problem:
+        settings.read(file)
+    assert str(problem.value.sentence.values["error"]).startswith("line 1, column 7: ")
+
+
 def test_a_file_that_is_not_there_or_no_text(tmp_path: Path) -> None:
-    with pytest.raises(Problem, match="No such file"):
+    with wrong("agent-settings-unreadable", error="No such file or directory"):
         settings.read(tmp_path / "none")
     (tmp_path / "bytes").write_bytes(b"\xff\xfe")
-    with pytest.raises(Problem, match="UTF-8"):
+    with wrong("settings-not-text", path=tmp_path / "bytes"):
         settings.read(tmp_path / "bytes")
 
 
 def test_a_file_that_is_not_there_and_what_is_shown_without_a_name_say_the_way_out(
     tmp_path: Path,
 ) -> None:
-    with pytest.raises(Problem, match=r"nowhere.toml: No such file or directory; -c names another"):
+    with wrong("agent-settings-unreadable", path=tmp_path / "nowhere.toml"):
         settings.read(tmp_path / "nowhere.toml")
-    assert "unit, config, alerts, board: `iowhy agent show unit`" in str(
-        invoke(["agent", "show"]).exception
+    asks(
+        invoke(["agent", "show"]).exception,
+        "agent-show-of-what",
+        files="unit, config, alerts, board",
     )

@@ -14,6 +14,7 @@ from iowhy.agent.settings import Settings
 from iowhy.cli import agent as command
 from iowhy.errors import Problem
 from tests.agent.made import interval
+from tests.problems import wrong
 
 
 @pytest.fixture
@@ -54,7 +55,7 @@ def test_what_run_refuses_check_refuses_with_the_same_words(
 def test_an_address_that_is_taken(tmp_path: Path, counts: list[Service]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         asked = Settings(directory=tmp_path, metrics=taken.getsockname())
-        with pytest.raises(Problem, match="metrics"):
+        with wrong("metrics-address-unusable", port=taken.getsockname()[1]):
             starting.check(asked)
     assert counts == []
 
@@ -86,7 +87,7 @@ def test_without_a_file_the_defaults_are_taken_and_the_units_file_where_there_is
     command.run(command.Run())
     command.check(command.Check())
     assert [one.settings.directory for one in counts[1:]] == [tmp_path / "own"] * 2
-    assert len(counts[-1].settings.triggers) == 6
+    assert len(counts[-1].settings.triggers) == 9
 
 
 def test_the_file_to_begin_with_is_the_pages() -> None:

@@ -15,11 +15,11 @@ import pytest
 
 from iowhy.agent import retention, uploads
 from iowhy.agent.uploads import Uploads
-from iowhy.errors import Problem
 from iowhy.recordings import object_store
 from iowhy.recordings.object_store import below, path_of, put, stored_bytes
 from tests.agent.lasting_store import BUCKET, Store, lasting_store
 from tests.object_store import reach
+from tests.problems import wrong
 
 FILES = 7
 
@@ -267,5 +267,5 @@ def test_without_obstore_it_says_what_brings_it(
 ) -> None:
     object_store._store_by.cache_clear()
     monkeypatch.setitem(sys.modules, "obstore.store", None)
-    with pytest.raises(Problem, match=r"iowhy\[s3\]"):
+    with wrong("obstore-missing"):
         Uploads(tmp_path, to(tmp_path), print)

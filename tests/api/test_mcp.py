@@ -15,6 +15,7 @@ import pytest
 from iowhy.undo import process
 from tests.command_line import invoke
 from tests.expect.test_expectations import syncing
+from tests.numbers_told import tells
 
 try:
     import mcp
@@ -56,6 +57,7 @@ def test_each_tool_answers_a_client_and_changes_nothing(
     rec = {"recording": "made.iowhy"}
     calls: dict[str, dict[str, object]] = {
         "verdict": rec,
+        "what_if": rec,
         "reports": {},
         "report": {**rec, "name": "syscalls"},
         "sql": {**rec, "select": "FROM syscalls", "limit": 7},
@@ -92,7 +94,7 @@ def test_a_question_without_an_answer_ends_and_the_next_is_answered(folder: Path
         ]
 
     endless, large = asked(folder, ask, "--max-time", "8s")
-    assert endless.is_error and "no answer within 8 s" in endless.content[0].text
+    assert endless.is_error and tells(endless.content[0].text, "8 s")
     (row,) = json.loads(large.content[0].text)["rows"]
     assert row["big"] == f"{'x' * 4096}… (cut, 50000000 characters)"
     assert row["list"] == "[1, 2]"
@@ -141,7 +143,11 @@ def test_it_ends_with_its_client_and_says_nothing(
 def test_what_is_wrong_is_said_to_the_agent_in_one_line(folder: Path) -> None:
     wrong = [
         ("verdict", {"recording": "no.iowhy"}, "no such recording"),
-        ("report", {"recording": "made.iowhy", "name": "no"}, "no such report; there are"),
+        (
+            "report",
+            {"recording": "made.iowhy", "name": "no"},
+            "no such report; `iowhy report --list`",
+        ),
         ("sql", {"recording": "made.iowhy", "select": "DROP TABLE syscalls"}, "give one SELECT"),
         ("sql", {"recording": "made.iowhy"}, "select"),
     ]

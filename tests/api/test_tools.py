@@ -10,6 +10,8 @@ import iowhy
 from iowhy.mcp import tools, truncate
 from tests.command_line import invoke
 from tests.expect.test_expectations import syncing
+from tests.numbers_told import tells
+from tests.problems import asks, wrong
 
 
 @pytest.fixture
@@ -37,7 +39,7 @@ def test_answers_are_bounded_in_bytes_and_say_so(rec: str, monkeypatch: pytest.M
     found = tools.sql(rec, long, limit=200)
     kept = len(found["rows"])
     assert 0 < kept < 200 and found["more"] is False
-    assert found["cut"].startswith(f"{kept} of 200 rows fit into 256 KiB")
+    assert tells(found["cut"], f"{kept}", "200", "256 KiB")
     assert len(json.dumps(found["rows"], ensure_ascii=False).encode()) <= truncate.MOST_BYTES
     assert found["rows"][0]["text"] == "é" * truncate.CELL_CHARACTERS
     # Also what does not begin with SELECT.
@@ -47,7 +49,7 @@ def test_answers_are_bounded_in_bytes_and_say_so(rec: str, monkeypatch: pytest.M
     texts = [row["name"] for row in tools.report(rec, "syscalls")["rows"]]
     assert texts and all(text.endswith(" characters)") for text in texts)
     monkeypatch.setattr(truncate, "MOST_BYTES", 1 << 10)
-    with pytest.raises(iowhy.Problem, match="more than 1: ask for a report"):
+    with wrong("answer-too-large", most_bytes=1):
         tools.verdict(rec)
 
 
@@ -57,7 +59,7 @@ def test_a_limit_that_gives_no_row_is_refused(rec: str, limit: int) -> None:
         lambda: tools.sql(rec, "SELECT 1", limit),
         lambda: tools.report(rec, "events", limit=limit),
     ):
-        with pytest.raises(iowhy.Problem, match=f"^limit {limit}: give 1 to 200$"):
+        with wrong("limit-out-of-range", limit=limit, most_rows=200):
             ask()
 
 
@@ -71,7 +73,7 @@ def test_answers_are_those_of_the_command_line(rec: str) -> None:
 
 
 def test_each_tool_says_what_it_does_and_none_writes(rec: str) -> None:
-    assert len(tools.TOOLS) == 5 and all(tool.__doc__ for tool in tools.TOOLS)
+    assert len(tools.TOOLS) == 6 and all(tool.__doc__ for tool in tools.TOOLS)
     for text in (
         "COPY syscalls TO 'x'",
         "SELECT * FROM '/etc/passwd'",
@@ -86,5 +88,4 @@ def test_without_the_sdk_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch
     for name in [one for one in sys.modules if one == "mcp" or one.startswith("mcp.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "mcp", None)
-    done = invoke(["mcp"])
-    assert isinstance(done.exception, iowhy.Problem) and "iowhy[mcp]" in str(done.exception)
+    asks(invoke(["mcp"]).exception, "mcp-sdk-missing")

@@ -15,6 +15,8 @@ from iowhy.cli._commands import COMMANDS
 from iowhy.cli.main import main
 from iowhy.options.described import build, parameters
 from iowhy.options.parser import parse
+from tests.command_line import invoke
+from tests.problems import asks
 from tests.whys.made import Story
 
 IOWHY = [sys.executable, "-m", "iowhy.cli.main"]
@@ -54,8 +56,8 @@ def test_a_report_and_its_recording_come_in_either_order(iowhy, rec) -> None:
     first = iowhy("report", "files", rec)
     assert first.status == 0 and "Files" in first.out
     assert iowhy("report", rec, "files").out == first.out
-    assert "no such report" in iowhy("report", rec, "nope").err
-    assert "no such recording" in iowhy("report", "files", "nope").err
+    asks(invoke(["report", str(rec), "nope"]).exception, "no-such-report-known", name="nope")
+    asks(invoke(["report", "files", "nope"]).exception, "recording-not-found", path="nope")
 
 
 @pytest.mark.parametrize("words", [["--list"], []])
@@ -133,16 +135,15 @@ def test_process_ids_are_joined_or_repeated(texts: Sequence[str], pids: tuple[in
 
 
 @pytest.mark.parametrize("text", ["x", "1,x", "0", "-1", "1.5", "", "99999999", "٣"])
-def test_what_is_no_process_id_is_refused(iowhy, text: str) -> None:
+def test_what_is_no_process_id_is_refused(text: str) -> None:
     for words in (["run"], ["diagnose", "f"], ["report", "files", "r"]):
-        done = iowhy(*words, f"--pid={text}")
-        assert done.status == 2 and "not a process id; give numbers such as 4711" in done.err
+        asks(invoke([*words, f"--pid={text}"]).exception, "not-a-process-id")
 
 
 @pytest.mark.parametrize("command", ["experiment", "compare"])
 def test_the_old_letter_of_prepare_is_explained(iowhy, command: str) -> None:
-    done = iowhy(command, "-p", "rm -f x", "--", "true", "--vs", "true")
-    assert done.status == 2 and "the short form of --prepare is -P" in done.err
+    words = [command, "-p", "rm -f x", "--", "true", "--vs", "true"]
+    asks(invoke(words).exception, "p-is-a-process-id", text="rm -f x")
     assert " -p " not in iowhy(command, "--help").out
 
 
@@ -192,23 +193,25 @@ def test_no_is_1_and_cannot_is_2(iowhy, rec) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("words", "id_", "values"),
     [
-        (["run", "--nope"], "unexpected argument: --nope"),
-        (["rn"], "rn: no such command; did you mean `iowhy run`? `iowhy --help` lists all"),
-        (["why"], "missing REC"),
-        (["why", "a", "b"], "unexpected argument: b"),
-        (["compare", "--runs", "x", "a", "b"], "--runs"),
-        (["compare", "--runs", "2", "a", "b"], "--runs 2: give 3 or more"),
-        (["experiment", "--cache", "hot", "x"], "--cache hot: choose as-is, cold, warm or"),
-        (["experiment", "--timeout", "soon", "x"], "--timeout soon: give a time such as 500ms"),
+        (["run", "--nope"], "unexpected-argument-near", {"wrong": "--nope", "near": "--name"}),
+        (["rn"], "no-such-command-or-option", {"words": "rn"}),
+        (["why"], "word-missing", {"called": "REC"}),
+        (["why", "a", "b"], "one-recording-only", {"second": "b"}),
+        (["compare", "--runs", "x", "a", "b"], "not-a-number", {"option": "--runs", "text": "x"}),
+        (["compare", "--runs", "2", "a", "b"], "below-least", {"given": 2, "least": 3}),
+        (["experiment", "--cache", "hot", "x"], "not-a-choice", {"given": "hot"}),
+        (["experiment", "--timeout", "soon", "x"], "not-a-time", {"text": "soon"}),
     ],
 )
-def test_a_wrong_call_is_one_line(iowhy, words: list[str], message: str) -> None:
+def test_a_wrong_call_is_one_line(
+    iowhy, words: list[str], id_: str, values: dict[str, object]
+) -> None:
     done = iowhy(*words)
     assert done.status == 2 and done.out == ""
-    assert done.err.startswith("iowhy: ") and message in done.err
-    assert done.err.count("\n") == 1
+    assert done.err.startswith("iowhy: ") and done.err.count("\n") == 1
+    asks(invoke(words).exception, id_, **values)
 
 
 def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:

@@ -53,7 +53,7 @@ def parsed(words: list[str]) -> None:
     """Raises Problem for a call that makes no sense."""
     if words[0] == "help":
         words = [*words[1:], "--help"]
-    module = import_module(f"iowhy.cli.{words[0]}")
+    module = import_module(f"iowhy.cli.{words[0].replace('-', '_')}")
     inner = getattr(module, "COMMANDS", None)
     options, rest = (module.Options if inner is None else None), words[1:]
     if inner is not None:

@@ -15,7 +15,7 @@ from tests.cli.test_documented_commands import PAGES, ROOT, parsed, words_of
 
 #: Commands that only read what was recorded, printed or measured: tests/docs/test_commands_run.py types them.
 READING = frozenset(
-    ("why", "report", "sql", "html", "export", "check", "pack", "compare", "symbolize", "diagnose", "fleet", "help")
+    ("why", "what-if", "report", "sql", "html", "export", "check", "pack", "compare", "symbolize", "diagnose", "fleet", "help")
 )  # fmt: skip
 #: The same of commands that can do more.
 _READING_ALSO = re.compile(r"experiment (--list|--from .*)|lab list.*|run --expect list")
@@ -31,11 +31,19 @@ ELSEWHERE = {
     r"lab verify.*": "tests/live/test_lab.py: four cases; all of them take minutes, as docs/accuracy.md tells",
     r"run (--sudo )?--live .*|top -a": "tests/live/test_top.py: on a terminal of its own",
     r"top .*\.iowhy|top REC": "tests/live/test_top.py: on a terminal of its own",
+    r"why REC --phase 2": "tests/reports/test_phases.py: of a run that changes",
+    r"run .*--statements.*": "tests/live/test_statements.py: with a PostgreSQL of the test's",
+    r"top -p 4711 --statements": "tests/views/test_top.py: the view; tests/live/test_probed_statements.py: what it shows",
+    r"report statements (shop|python3).iowhy": "tests/live/test_probed_statements.py: of SQLite; tests/live/test_statements.py: of a server",
     r"symbolize .*": "tests/stacks/test_symbolize.py: of a recording that has stacks without names",
     r"html result\.json": "tests/page/test_other_pages.py: of an experiment's results",
     r"experiment (memory|io)-unlimited .*": "tests/live/test_proofs.py: in a control group that has the limit, as it is printed",
+    r"device-model .*": "tests/live/test_device_model.py: on a disk of its own",
+    r"what-if --device disk.toml .*": "tests/model/test_what_if.py: with a file of a device",
+    r"tune (?!--list).*": "tests/live/test_tune.py: with a command and a disk of the test's",
     r"mcp": "tests/api/test_mcp.py: by a client of the SDK",
     r"agent (run|trigger).*": "tests/live/test_agent.py: as a service, which does not end",
+    r"agent alive": "tests/agent/test_directory.py: of an agent that counts, and of one that does not",
     r"agent check": "tests/agent/test_starting.py: with folders and addresses of the test's",
     r"agent show .*": "tests/live/test_agent_service.py: the unit; alerts and board in test_agent_metrics.py; no test writes below /etc",
     r"fleet .*--spark.*": "tests/fleet: with a Spark of the test's",
@@ -50,6 +58,7 @@ OTHERS_ELSEWHERE = {
     r"iostat -x 1 10 > iostat.txt": "not iowhy's",
     r"strace -f -ttt -T -y .*": "tests/sources/fixtures/traces/make.sh: makes the log that stands for its own",
     r"journalctl -u iowhy-agent": "not iowhy's",
+    r"podman (load|run) .*iowhy.*": "tests/release/test_images.py: the images of a release",
     r"systemctl .*": "tests/live/test_agent_service.py: systemd verifies the unit; the machine's own services are the reader's",
 }
 

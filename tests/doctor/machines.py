@@ -50,7 +50,7 @@ def machine(
         UID_MAP: "         0          0 4294967295\n",
         "proc/self/status": f"Name:\tx\nCapEff:\t{capabilities}\nSeccomp:\t{seccomp}\n",
         "proc/self/limits": "Limit  Soft Limit  Hard Limit  Units\nMax locked memory         65536      65536      bytes\n",
-        "proc/mounts": "proc /proc proc rw,nosuid 0 0\nsysfs /sys sysfs ro,nosuid 0 0\n",
+        "proc/mounts": "proc /proc proc rw,nosuid 0 0\nsysfs /sys sysfs rw,nosuid 0 0\n",
         **(files or {}),
     }  # fmt: skip
     for name, text in content.items():

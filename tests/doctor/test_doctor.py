@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from iowhy.doctor import Examination, examine
 from iowhy.doctor.checks import checks
@@ -11,6 +12,7 @@ from iowhy.doctor.checks.kernel import NEWEST
 from iowhy.doctor.machine import Machine, probed, this_machine
 from iowhy.doctor.remote import FILES, machine_there
 from iowhy.errors import Problem
+from iowhy.recordings.box import Box
 from iowhy.recordings.manifest import Sensor
 from tests.doctor.machines import (
     ALL_RIGHTS,
@@ -24,6 +26,7 @@ from tests.doctor.machines import (
     machine,
     refused,
 )
+from tests.numbers_told import tells
 
 CONFIDENTIALITY = "none integrity [confidentiality]\n"
 GVISOR = "Linux version 4.4.0 #1 SMP Sun Jan 10 15:06:54 PST 2016\n"
@@ -189,7 +192,7 @@ def test_machines_within_machines_are_told_what_they_do_not_see(
 def test_a_sensor_that_does_not_run_is_named_with_its_module(tmp_path: Path) -> None:
     why = "no tracepoint xfs_log_force: xfs is not loaded, or lacks it"
     found = examine(machine(tmp_path, sensors=(*RAN, Sensor("journal_xfs", False, why))))
-    assert found.answer == "3 of 4 sensors run here."
+    assert tells(found.answer, "3", "4")
     (told,) = [one for check, one in found.conditions if check.subject == "sensors"]
     assert (
         told.state == "limits" and "journal_xfs" in told.found and "modprobe -a xfs" in told.remedy
@@ -254,6 +257,15 @@ def test_files_that_make_no_sense_are_nothing_known(tmp_path: Path) -> None:
     assert examine(odd).stopped is None
 
 
+@pytest.mark.parametrize(("sys", "limited"), [("ro,nosuid", True), ("rw,nosuid", False)])
+def test_settings_that_cannot_be_written_limit_what_is_tuned(
+    tmp_path: Path, sys: str, limited: bool
+) -> None:
+    found = examine(machine(tmp_path, {"proc/mounts": f"sysfs /sys sysfs {sys} 0 0\n"}))
+    subjects = [check.subject for check, one in found.conditions if one.state == "limits"]
+    assert ("settings" in subjects) is limited and found.stopped is None
+
+
 def test_each_subject_is_told_once_and_remedies_end_as_sentences(tmp_path: Path) -> None:
     assert len({check.subject for check in checks()}) == len({check.order for check in checks()})
     poor = machine(tmp_path, capabilities=NO_RIGHTS, seccomp=2, without=[BTF], sensors=EPERM)
@@ -285,9 +297,7 @@ def test_of_another_machine_its_own_files_and_rights_are_told() -> None:
     there = {f"/{BTF}": "", "/proc/self/status": status, "/proc/sys/kernel/osrelease": "5.10.1\n"}
     with machine_there(Answers({"probe": probe, **there}), Path("recorder")) as machine:
         found = examine(machine)
-    assert found.answer.startswith(
-        "eBPF cannot run on db1: only root may load eBPF programs. As root: `iowhy run --on db1 --sudo -- CMD`."
-    )
+    assert tells(found.answer, "db1", "root", "iowhy run --on db1 --sudo -- CMD")
     kernel = next(one for check, one in found.conditions if check.subject == "kernel")
     assert kernel.found == "Linux 5.10.1 on aarch64, with BTF"
     with machine_there(Answers({"probe": "x", **there}), Path("recorder")) as machine:
@@ -310,3 +320,28 @@ def test_all_that_the_checks_read_is_asked_for_there(
     ):
         examine(machine(tmp_path, **different))  # type: ignore[arg-type]
     assert asked == set(FILES)
+
+
+def test_what_statements_take_is_said(tmp_path: Path) -> None:
+    probes = (*RAN, Sensor("statement_calls", True, None))
+    assert states(examine(machine(tmp_path, sensors=probes)))["statements"] == "works"
+    lacks = machine(tmp_path, sensors=probes, capabilities=CAP_BPF_AND_PERFMON)
+    assert states(examine(lacks))["statements"] == "limits"
+    own = machine(tmp_path)
+    for why, state in ((None, "works"), ("OperationalError 28000", "limits")):
+        servers = (("postgresql (7, /run/.s.PGSQL.5432)", why),)
+        found = examine(structs.replace(own, servers=servers))
+        assert states(found)["databases"] == state
+
+
+@pytest.mark.parametrize(
+    ("landlock", "seccomp", "lacking"),
+    [(0, True, ["Landlock"]), (4, False, ["seccomp"]), (3, True, [])],
+)
+def test_what_the_kernel_lacks_for_the_reader_s_box_limits(
+    tmp_path: Path, landlock: int, seccomp: bool, lacking: list[str]
+) -> None:
+    here = structs.replace(machine(tmp_path), unboxed=Box(landlock, seccomp).lacking)
+    found = {check.subject: one for check, one in examine(here).conditions}
+    assert ("reading" in found) == bool(lacking)
+    assert not lacking or tells(found["reading"].found, *lacking)

@@ -20,6 +20,8 @@ from iowhy.recordings.manifest import Kept
 from iowhy.relations import Relations
 from iowhy.whys.verdict import judge
 from tests.command_line import invoke
+from tests.numbers_told import tells
+from tests.problems import asks, wrong
 
 from ..whys.made import KIB, MS, Story
 
@@ -85,7 +87,7 @@ def test_what_no_sensor_saw_is_unknown_and_not_zero(tmp_path: Path) -> None:
     made = blind.write(tmp_path / "b.iowhy")
     done = invoke(["why", "--expect", "sync_calls <= 10", str(made.path)])
     assert done.exit_code == 2
-    assert "expected sync_calls <= 10, which is not known: syscalls did not run" in done.stderr
+    assert tells(done.stderr, "sync_calls <= 10", "syscalls")
 
 
 def test_a_cause_that_no_sensor_could_see_is_unknown_and_not_absent(tmp_path: Path) -> None:
@@ -95,8 +97,7 @@ def test_a_cause_that_no_sensor_could_see_is_unknown_and_not_absent(tmp_path: Pa
     asked = ("cause sync-storm < 20 %", "cause cpu-serial > 20 %", "cause cpu-serial < 20 %")
     assert held(made, *asked) == [None, True, False]
     done = invoke(["why", "--expect", asked[0], str(made.path)])
-    assert done.exit_code == 2 and "which is not known: " in done.stderr
-    assert "syscalls did not run: not permitted" in done.stderr
+    assert done.exit_code == 2 and tells(done.stderr, "syscalls", "not permitted")
 
 
 @pytest.mark.parametrize(
@@ -125,10 +126,9 @@ def test_the_command_line_says_each_and_ends_with_its_own_status(recording: Reco
     broken = invoke(["why", "--expect", "sync_calls <= 10", "--expect", "calls > 1", path])
     assert broken.exit_code == 3
     (line,) = broken.stderr.splitlines()
-    assert line.startswith("iowhy: expected sync_calls <= 10, found 400, ")
-    assert line.endswith(", all by fsync")
+    assert tells(line, "sync_calls <= 10", "400", "fsync")
     kept = invoke(["why", "--expect", "sync_calls <= 400", path])
-    assert kept.exit_code == 0 and "what was expected holds" in kept.stderr
+    assert kept.exit_code == 0
     printed = json.loads(invoke(["why", "--json", "--expect", "sync_calls < 1", path]).stdout)
     (one,) = printed["expected"]
     assert (one["held"], one["value"], one["bound"], one["unit"]) == (False, 400, 1, "count")
@@ -138,11 +138,10 @@ def test_a_cause_that_has_too_much_says_what_its_finding_says() -> None:
     path = str(Path(__file__).parents[2] / "docs/recordings/scattered.iowhy.zip")
     broken = invoke(["why", "--expect", "cause file-fragmented < 20 %", path])
     assert broken.exit_code == 3
-    assert "expected cause file-fragmented < 20 %, found 76 %: waiting for /" in broken.stderr
-    assert "/database/table, fragmented into 15,218 extents" in broken.stderr
-    assert (
-        "found 76 %\n" in invoke(["why", "--expect", "cause file-fragmented > 90 %", path]).stderr
-    )
+    said = ("cause file-fragmented < 20 %", "76 %", "15,218")
+    assert tells(broken.stderr, *said) and "/database/table" in broken.stderr
+    less = invoke(["why", "--expect", "cause file-fragmented > 90 %", path])
+    assert less.stderr.endswith(" 76 %\n")
 
 
 def test_compare_fails_on_counts_that_grew(tmp_path: Path) -> None:
@@ -157,7 +156,7 @@ def test_compare_fails_on_counts_that_grew(tmp_path: Path) -> None:
     unseen = str(blind.write(tmp_path / "blind").path)
     unknown = invoke(["compare", "--fail-on", "sync_calls > +0", few, unseen])
     assert isinstance(unknown.exception, Problem)
-    assert "cannot decide sync_calls > +0: sync calls: 100 → unknown" in unknown.stderr
+    assert tells(unknown.stderr, "sync_calls > +0", "100")
 
 
 def test_compare_fails_on_times_only_where_chance_does_not_explain_them(tmp_path: Path) -> None:
@@ -176,8 +175,7 @@ def test_compare_fails_on_times_only_where_chance_does_not_explain_them(tmp_path
     assert gate(quick, slow, limit="+200 %").exit_code == 0
     assert gate(quick, noisy).exit_code == 0
     one_each = gate(f"{quick}/0.iowhy", f"{slow}/0.iowhy")
-    assert isinstance(one_each.exception, Problem)
-    assert "a time differs from run to run" in str(one_each.exception)
+    asks(one_each.exception, "fail-on-time-differs-from")
 
 
 def test_a_path_that_is_made_anew_counts_as_one(tmp_path: Path) -> None:
@@ -191,20 +189,22 @@ def test_a_path_that_is_made_anew_counts_as_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "shows"),
+    ("text", "id_", "values"),
     [
-        ("sync_calls", "give NAME <= NUMBER"),
-        ("sync_calls <= 1.5", "whole number"),
-        ("sync_call <= 1", "did you mean sync_calls"),
-        ("device.written_bytes <= 2 parsec", "size"),
-        ("cpu_ns <= 2 MiB", "time"),
-        ("cache.hit_share > 0.5", "percentage"),
-        ("cause slowness < 3 %", "slowness"),
-        ("sync_calls <= 1; DROP TABLE x", "whole number"),
+        ("sync_calls", "not-an-expectation", {}),
+        ("sync_calls <= 1.5", "not-a-count", {}),
+        ("sync_call <= 1", "no-such-measure", {"name": "sync_call"}),
+        ("device.written_bytes <= 2 parsec", "value-of-another-unit", {"what": "size"}),
+        ("cpu_ns <= 2 MiB", "value-of-another-unit", {"what": "time"}),
+        ("cache.hit_share > 0.5", "not-a-percentage-of-a-share", {}),
+        ("cause slowness < 3 %", "cause-unknown", {"name": "slowness"}),
+        ("sync_calls <= 1; DROP TABLE x", "not-a-count", {}),
     ],
 )
-def test_what_makes_no_sense_names_the_way_out(text: str, shows: str) -> None:
-    with pytest.raises(Problem, match=shows) as found:
+def test_what_makes_no_sense_names_the_way_out(
+    text: str, id_: str, values: dict[str, object]
+) -> None:
+    with wrong(id_, **values) as found:
         read_expectation("--expect", text)
     assert f"--expect '{text}'" in str(found.value)
 
@@ -222,19 +222,26 @@ def test_any_text_is_read_or_is_a_problem(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "shows"),
+    ("text", "id_", "values"),
     [
-        ("SELECT 1", "no line `-- title"),
+        ("SELECT 1", "header-key-missing", {"key": "title"}),
         (
             "-- title: a\n-- unit: miles\n-- sensor: s\n-- classes: sync\nSELECT 1",
-            "not one of count",
+            "sql-unit-unknown",
+            {"fields": "miles"},
         ),
-        ("-- title: a\n-- unit: ns\n-- sensor: s\n-- classes: tea\nSELECT 1", "not one of user"),
-        ("-- title: a\n-- unit: ns\n-- sensor: s\n-- classes: sync\n", "no SQL"),
+        (
+            "-- title: a\n-- unit: ns\n-- sensor: s\n-- classes: tea\nSELECT 1",
+            "sql-class-unknown",
+            {"key": "tea"},
+        ),
+        ("-- title: a\n-- unit: ns\n-- sensor: s\n-- classes: sync\n", "sql-only-header", {}),
     ],
 )
-def test_a_measure_without_its_header_is_refused(text: str, shows: str) -> None:
-    with pytest.raises(Problem, match=shows):
+def test_a_measure_without_its_header_is_refused(
+    text: str, id_: str, values: dict[str, object]
+) -> None:
+    with wrong(id_, **values):
         parse("x", text)
 
 
@@ -243,7 +250,7 @@ def test_a_measure_is_found_by_its_name() -> None:
 
 
 def test_who_asks_for_a_time_is_told_how_times_are_held() -> None:
-    with pytest.raises(Problem, match="--fail-on-regression 5%, with three recordings a side"):
+    with wrong("times-need-fail-on-regression"):
         read_growth("--fail-on", "time > +5 %")
 
 

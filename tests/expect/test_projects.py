@@ -1,6 +1,7 @@
 """iowhy.toml, baselines, and what CI systems read: by hand-made recordings, through the command line."""
 
 import json
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -16,6 +17,8 @@ from iowhy.project_file import find_project
 from iowhy.recordings import open_recording
 from iowhy.relations import Relations
 from tests.command_line import Done, invoke
+from tests.numbers_told import tells
+from tests.problems import asks, wrong
 
 from .test_expectations import syncing
 
@@ -101,43 +104,37 @@ def test_a_project_that_says_nothing_of_the_command_is_not_kept_to(folder: Path)
     Path("iowhy.toml").write_text(PROJECT.replace("baseline", "#").replace("made *", "make *"))
     recording = made(folder, 11)
     done = why(recording)
-    assert done.exit_code == 0 and "expected holds" not in done.stderr
-    assert done.stderr.splitlines() == [
-        "iowhy: no [[command]] of iowhy.toml is for this command: made up",
-        "iowhy: the other expectation holds",
-    ]
+    assert done.exit_code == 0
+    assert tells(done.stderr.splitlines()[0], "iowhy.toml", "made up")
     named = why(recording, "--name", "make all", "--annotate", "github")
     assert named.exit_code == 3 and "no [[command]]" not in named.stderr
     warned = why(recording, "--annotate", "github", "--name", "100 %")
-    assert "\n::warning title=iowhy::no [[command]] of iowhy.toml is for this command: 100 %25" in (
-        warned.stderr
-    )
+    assert re.search(r"\n::warning title=iowhy::.*iowhy\.toml.* 100 %25", warned.stderr)
     Path("iowhy.toml").write_text("expect = ['sync_calls <= 11']")
-    assert "iowhy: what was expected holds\n" in why(recording).stderr
+    assert "iowhy.toml" not in why(recording).stderr
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "where", "id_"),
     [
-        ("a = 1\nexpects = []", ":1: a: no such key; there are baseline, expect, command"),
-        (
-            "\nexpect = ['sync_call <= 1']",
-            ":2: expect 'sync_call <= 1': sync_call: no such measure",
-        ),
-        ("expect = 'calls <= 1'", ":1: expect: give a list of texts"),
-        ("\n[[command]]\nexpect = []", ":2: command: each needs `run`"),
-        ("[command]\nrun = 'x'", ":1: command: write [[command]] above each"),
-        ("[[command]]\nrun = 'x'\n\ncmd = 2", ":4: cmd: no such key; there are run, expect"),
-        ("baseline = '../x'", ":1: baseline: "),
-        ("expect = [", "TOML: "),
+        ("a = 1\nexpects = []", ":1: a: ", "project-key-unknown"),
+        ("\nexpect = ['sync_call <= 1']", ":2: expect 'sync_call <= 1': ", "no-such-measure"),
+        ("expect = 'calls <= 1'", ":1: expect: ", "project-expect-not-a-list"),
+        ("\n[[command]]\nexpect = []", ":2: command: ", "project-command-without-run"),
+        ("[command]\nrun = 'x'", ":1: command: ", "project-command-not-a-list"),
+        ("[[command]]\nrun = 'x'\n\ncmd = 2", ":4: cmd: ", "project-key-unknown"),
+        ("baseline = '../x'", ":1: baseline: ", "project-baseline-elsewhere"),
+        ("expect = [", ": ", "not-toml"),
     ],
 )
-def test_what_is_wrong_in_it_is_named_with_its_line(folder: Path, text: str, says: str) -> None:
+def test_what_is_wrong_in_it_is_named_with_its_line(
+    folder: Path, text: str, where: str, id_: str
+) -> None:
     path = folder / "iowhy.toml"
     path.write_text(text)
-    with pytest.raises(Problem) as found:
+    with wrong(id_) as found:
         read_project(path)
-    assert str(found.value).startswith(str(path)) and says in str(found.value)
+    assert str(found.value).startswith(f"{path}{where}")
     assert "\n" not in str(found.value)
 
 
@@ -166,7 +163,7 @@ def test_a_count_is_held_once_it_was_equal_in_three_runs(folder: Path) -> None:
     )
     # One more is not noise, and not held before it was there three times.
     said = why(eleven, "--baseline", "io.json", "--update").stderr
-    assert "sync_calls" in said and "differed between runs" in said
+    assert "sync_calls" in said
     assert why(eleven, "--baseline", "io.json").exit_code == 0
     for _ in range(RUNS - 1):
         why(eleven, "--baseline", "io.json", "--update")
@@ -178,7 +175,7 @@ def test_a_baseline_that_does_not_know_the_run_holds_nothing_and_says_so(folder:
     ten = made(folder, 10)
     why(ten, "--baseline", "io.json", "--update", "--name", "mine")
     unknown = why(ten, "--baseline", "io.json", "--name", "mien")
-    assert unknown.exit_code == 2 and "io.json: knows no run called 'mien'" in unknown.stderr
+    assert unknown.exit_code == 2 and tells(unknown.stderr, "io.json", "mien")
     assert (
         why(
             ten, "--baseline", "io.json", "--name", "mien", "--expect", "sync_calls <= 10"
@@ -186,7 +183,7 @@ def test_a_baseline_that_does_not_know_the_run_holds_nothing_and_says_so(folder:
         == 2
     )
     known = why(ten, "--baseline", "io.json", "--name", "mine")
-    assert known.exit_code == 0 and "io.json: holds nothing yet: 1 of 3 runs" in known.stderr
+    assert known.exit_code == 0 and tells(known.stderr, "io.json", "1", "3")
 
 
 def test_a_baseline_that_cannot_be_kept_costs_no_verdict(folder: Path) -> None:
@@ -196,7 +193,7 @@ def test_a_baseline_that_cannot_be_kept_costs_no_verdict(folder: Path) -> None:
 
 def test_no_time_and_no_failed_run_gets_into_a_baseline(folder: Path) -> None:
     failed = why(made(folder, 10, status=1), "--baseline", "io.json", "--update")
-    assert "left as it was: the command failed" in failed.stderr and not Path("io.json").exists()
+    assert "io.json" in failed.stderr and not Path("io.json").exists()
     why(made(folder, 10), "--baseline", "io.json", "--update", "--name", "mine")
     kept = read_baseline(Path("io.json")).commands["mine"]
     assert {measures()[name].unit for name in kept} == {"count", "bytes"}
@@ -232,25 +229,36 @@ def test_a_baseline_survives_its_file_and_the_tolerances_in_it(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "id_", "values"),
     [
-        ("{", "baseline: "),
-        ("[]", "baseline of version 1"),
-        ('{"version": 1}', "commands: give an object"),
-        ('{"version": 1, "commands": {"a": {"cals": {"values": []}}}}', "a: cals: no such count"),
-        ('{"version": 1, "commands": {"a": {"calls": {"values": [1.5]}}}}', "give whole numbers"),
+        ("{", "baseline-not-json", {}),
+        ("[]", "baseline-of-another-version", {"version": 1}),
+        ('{"version": 1}', "baseline-commands-not-counts", {}),
+        (
+            '{"version": 1, "commands": {"a": {"cals": {"values": []}}}}',
+            "no-such-count",
+            {"where": "io.json: a: cals"},
+        ),
+        (
+            '{"version": 1, "commands": {"a": {"calls": {"values": [1.5]}}}}',
+            "values-not-counts",
+            {"where": "io.json: a: calls"},
+        ),
         (
             '{"version": 1, "commands": {"a": {"calls": {"values": [1], "may_grow": "5"}}}}',
-            "may_grow 'calls > 5': give NAME > +NUMBER",
+            "not-a-fail-on",
+            {"option": "io.json: a: calls: may_grow", "text": "calls > 5"},
         ),
     ],
 )
 @pytest.mark.usefixtures("folder")
-def test_a_baseline_that_is_none_is_one_line(text: str, says: str) -> None:
+def test_a_baseline_that_is_none_is_one_line(
+    text: str, id_: str, values: dict[str, object]
+) -> None:
     Path("io.json").write_text(text)
-    with pytest.raises(Problem) as found:
+    with wrong(id_, **values) as found:
         read_baseline(Path("io.json"))
-    assert says in str(found.value) and str(found.value).startswith("io.json: ")
+    assert str(found.value).startswith("io.json: ")
 
 
 def test_junit_has_a_case_for_each_and_is_never_written_over(folder: Path) -> None:
@@ -263,7 +271,7 @@ def test_junit_has_a_case_for_each_and_is_never_written_over(folder: Path) -> No
     assert [[inner.tag for inner in case] for case in suite] == [["failure"], [], ["error"]]
     assert "found 11" in str(suite[0][0].text) and suite.get("name") == "a<b\\x1b"
     again = why(recording, *asked, "--junit", "io.xml")
-    assert isinstance(again.exception, Problem) and "exists already" in str(again.exception)
+    asks(again.exception, "file-exists", path="io.xml")
 
 
 def test_github_gets_ten_annotations_and_a_summary(
@@ -275,11 +283,8 @@ def test_github_gets_ten_annotations_and_a_summary(
     asked = [word for most in range(12) for word in ("--expect", f"sync_calls <= {most}")]
     done = why(recording, *asked, "--name", "[x](http://a) <b> | `c`")
     lines = [line for line in done.stderr.splitlines() if line.startswith("::")]
-    assert (
-        len(lines) == 10
-        and lines[-1] == "::error title=iowhy::and 3 more that are broken or not known"
-    )
-    assert lines[0].startswith("::error title=iowhy::expected sync_calls <= 0, found 100")
+    assert len(lines) == 10 and all(line.startswith("::error title=iowhy::") for line in lines)
+    assert tells(lines[-1], "3") and tells(lines[0], "sync_calls <= 0", "100")
     text = Path("summary.md").read_text()
     assert text.count("❌") == 12 and not set("[]<>`") & set(text)
     quiet = why(recording, *asked, "--annotate", "none")
@@ -288,7 +293,7 @@ def test_github_gets_ten_annotations_and_a_summary(
 
 def test_percent_signs_of_an_annotation_are_escaped(folder: Path) -> None:
     done = why(made(folder, 100), "--expect", "cause healthy > 3 %", "--annotate", "github")
-    assert "::error title=iowhy::expected cause healthy > 3 %25, found 0 %25" in done.stderr
+    assert re.search("::error title=iowhy::.*cause healthy > 3 %25.* 0 %25", done.stderr)
 
 
 def test_json_holds_every_measure(folder: Path) -> None:

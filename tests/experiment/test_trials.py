@@ -1,12 +1,22 @@
 """The order of trials, disturbed trials, levels that fail."""
 
+import os
+import time
+
 import numpy as np
+import pytest
 from msgspec.structs import replace
 
+from iowhy.errors import Problem
 from iowhy.experiments.condition import Condition
 from iowhy.experiments.lever_answer import Verdict
 from iowhy.experiments.load import Others
+from iowhy.experiments.neighbours import loud
+from iowhy.experiments.time_limit import Clock, out_of_time_named
 from iowhy.experiments.trials import Plan, Watch, conduct
+from iowhy.whys.proof_time import seconds_needed
+from tests.numbers_told import tells
+from tests.problems import asks
 
 from .fake import HALF, MOST, OFF, TAKEN, Fake
 
@@ -126,3 +136,68 @@ def test_a_lever_that_took_nothing_away_has_shown_nothing():
     answer = found.answers["io-contention"]
     assert answer.verdict is Verdict.UNRESOLVED
     assert answer.why_unresolved == "the lever took hardly anything away"
+
+
+def test_no_block_begins_that_would_not_end_in_time():
+    fake = Fake(np.random.default_rng(1), noise=0.01, slower={"cpu-quota 50 %": 2.0})
+    now = time.monotonic()
+    done = conduct(LEVERS, fake, Plan(1, least=5, most=15, until_s=now - 1))
+    # The first block is there; what it shows is little, and it says so.
+    assert done.out_of_time and done.blocks == 1
+    assert done.answers["cpu-quota"].verdict is Verdict.UNRESOLVED
+    assert not conduct(LEVERS, fake, Plan(1, least=5, most=5, until_s=now + 60)).out_of_time
+
+
+def test_three_blocks_answer_for_a_large_effect():
+    fake = Fake(np.random.default_rng(1), noise=0.01, slower={"sync-free off": 0.05})
+    done = conduct({"sync-free": [OFF]}, fake, Plan(1, least=3, most=15))
+    assert done.blocks == 3 and done.answers["sync-free"].verdict is Verdict.BOUND
+
+
+@pytest.mark.parametrize(
+    ("others", "cpus", "loud_"), [(0.1, 1, False), (1.4, 1, True), (0.4, 2, True), (0.9, 1, False)]
+)
+def test_no_headline_where_others_use_what_the_command_needs(monkeypatch, others, cpus, loud_):
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    fake = Fake(np.random.default_rng(1))
+    watch = Watch(cpus=0.5, resting=lambda: Others(others, 0.0))
+    done = conduct({"cpu-quota": [HALF]}, fake, Plan(1, least=5, most=5), watch=watch)
+    found = loud(done, cpus)
+    assert (found is not None) is loud_
+    assert found is None or found.id == "loud-cpus"
+
+
+def test_no_headline_where_most_trials_were_disturbed():
+    fake = Fake(np.random.default_rng(1), others=lambda n: Others(2.0 * (n > 2), 0.0))
+    done = conduct({"cpu-quota": [HALF]}, fake, Plan(1, least=5, most=5), watch=Watch(cpus=0.5))
+    assert loud(done, 1.0).id == "loud-trials"
+
+
+def test_how_long_it_takes_is_said_before_it_begins_or_refused():
+    said = []
+    Clock(60.0).announce(3.0, 1, said.append)
+    assert len(said) == 1 and tells(said[0], "24 s") and tells(said[0], "60 s")
+    with pytest.raises(Problem) as refused:
+        Clock(60.0).announce(20.0, 1, said.append)
+    asks(refused.value, "trials-take-longer", runs=6, enough="4m")
+    assert seconds_needed(3.0) == 24.0
+
+
+def test_a_run_that_does_not_end_in_time_is_left_with_what_is_known():
+    fake = Fake(np.random.default_rng(1), slower={"sync-free off": 0.05})
+    original = fake.run
+
+    def run_long(condition):
+        if len(fake.order) == 6:
+            time.sleep(20)
+        return original(condition)
+
+    fake.run = run_long
+    clock = Clock(0.3)
+    with clock.rings():
+        done = conduct({"sync-free": [OFF]}, fake, Plan(1, least=5, most=15))
+    assert done.out_of_time and done.blocks == 3
+    assert done.answers["sync-free"].verdict is Verdict.BOUND
+    with pytest.raises(Problem) as refused, out_of_time_named(clock), clock.rings():
+        time.sleep(20)
+    asks(refused.value, "out-of-time", longer="1m")

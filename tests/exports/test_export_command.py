@@ -14,6 +14,7 @@ from iowhy.errors import Problem
 from iowhy.recordings import open_recording
 from iowhy.reports.engine import query
 from tests.command_line import invoke
+from tests.problems import asks
 from tests.whys.made import MS, Story
 
 pytestmark = pytest.mark.usefixtures("recorded")
@@ -67,10 +68,11 @@ def test_what_breaks_off_leaves_nothing_and_what_was_there_stays(form: str) -> N
 
 def test_force_replaces_an_earlier_export_and_no_other_folder() -> None:
     assert invoke(["export", "a.iowhy", "--to", "csv"]).exception is None
-    assert "exists already" in str(invoke(["export", "a.iowhy", "--to", "csv"]).exception)
+    asks(invoke(["export", "a.iowhy", "--to", "csv"]).exception, "file-exists", path="a.csv")
     assert invoke(["export", "a.iowhy", "--to", "csv", "--force"]).exception is None
     Path("a.csv/notes.txt").write_text("mine")
-    assert "notes.txt" in str(invoke(["export", "a.iowhy", "--to", "csv", "--force"]).exception)
+    again = invoke(["export", "a.iowhy", "--to", "csv", "--force"])
+    asks(again.exception, "folder-of-others-files", name="notes.txt")
     assert Path("a.csv/notes.txt").read_text() == "mine" and Path("a.csv/threads.csv").exists()
 
 

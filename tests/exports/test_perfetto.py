@@ -21,6 +21,7 @@ from iowhy.recordings import Recording, open_recording
 from iowhy.reports import run
 from iowhy.whys.verdict import judge
 from tests.command_line import invoke
+from tests.problems import asks
 from tests.whys.made import FS, KIB, MS, START, Story
 
 BEGIN, END, INSTANT, COUNTER = (
@@ -335,5 +336,5 @@ def test_the_command_writes_a_file_and_never_over_one(
     done = invoke(["export", "a.iowhy"])
     assert done.exception is None and done.stdout.startswith("a.pftrace: ")
     assert read(Path("a.pftrace").read_bytes()).tracks
-    assert "exists already" in str(invoke(["export", "a.iowhy"]).exception)
-    assert "choose perfetto" in str(invoke(["export", "a.iowhy", "--to", "x"]).exception)
+    asks(invoke(["export", "a.iowhy"]).exception, "file-exists", path="a.pftrace")
+    asks(invoke(["export", "a.iowhy", "--to", "x"]).exception, "not-a-choice", given="x")

@@ -11,6 +11,7 @@ from iowhy.exports.stacks import stacks_of, write_folded, write_speedscope
 from iowhy.recordings import Recording, open_recording
 from iowhy.reports import run
 from tests.command_line import invoke
+from tests.problems import asks
 from tests.reports.conftest import Make
 from tests.stacks.conftest import MODULES, file, frames, make, sample, spent, wait, with_tables
 from tests.whys.made import MS, Story, pasted
@@ -159,12 +160,17 @@ def test_only_callers_are_stacks(make: Make, tmp_path: Path) -> None:
     assert to.read_text().startswith(
         "thread (10);main;commit;save;waiting for sync;fsync 200000000"
     )
-    for words, problem in (
-        (["report", "files", recording, "-f", "folded"], "`report callers`"),
-        (["report", "-f", "speedscope"], "`iowhy report callers`"),
-        (["report", "callers", recording, "-f", "folded", "--limit", "3"], "--limit"),
-        (["report", "callers", recording, "-f", "folded", "-o", str(to)], "exists already"),
-        (["report", "callers", recording, "-f", "folded", "--file", "*.no"], "no file"),
+    for words, id_ in (
+        (["report", "files", recording, "-f", "folded"], "format-of-stacks"),
+        (["report", "-f", "speedscope"], "format-of-callers"),
+        (
+            ["report", "callers", recording, "-f", "folded", "--limit", "3"],
+            "stacks-are-all",
+        ),
+        (["report", "callers", recording, "-f", "folded", "-o", str(to)], "file-exists"),
+        (
+            ["report", "callers", recording, "-f", "folded", "--file", "*.no"],
+            "file-not-in-recording",
+        ),
     ):
-        done = invoke(words)
-        assert problem in str(done.exception), words
+        asks(invoke(words).exception, id_)

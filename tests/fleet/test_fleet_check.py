@@ -5,13 +5,16 @@ import shutil
 from pathlib import Path
 
 import duckdb
+import pytest
 
+from iowhy.fleet import wholeness
 from iowhy.fleet.places import places
 from iowhy.fleet.wholeness import DAMAGED, DUPLICATE, WHOLE, health
 from iowhy.recordings import Recording
 from tests.command_line import invoke
 from tests.fleet.conftest import named
 from tests.fleet.test_per_recording import agree, alone, of, rows
+from tests.numbers_told import tells
 
 
 def test_what_is_wrong_is_said_of_each(fleet: list[Recording], tmp_path: Path) -> None:
@@ -35,12 +38,37 @@ def test_what_is_wrong_is_said_of_each(fleet: list[Recording], tmp_path: Path) -
         "later": "incompatible",
         "whole": "duplicate",
     }
-    assert "1 damaged, 1 duplicate, 1 incompatible" in done.stderr
+    assert tells(done.stderr, "1 damaged", "1 duplicate", "1 incompatible")
 
 
 def test_whole_recordings_are_fine(fleet: list[Recording]) -> None:
     done = invoke(["fleet", "check", *(str(one.path) for one in fleet)])
     assert done.exit_code == 0 and done.stdout == "" and "5 whole" in done.stderr
+
+
+def test_what_was_not_damaged_is_read_again_only_once_it_has_changed(
+    fleet: list[Recording], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "cache").mkdir(mode=0o700)
+    for name, recording in (("one", fleet[2]), ("two", fleet[3])):
+        shutil.copytree(recording.path, tmp_path / "all" / f"{name}.iowhy")
+    looked: list[str] = []
+    check = wholeness.check_recording
+    monkeypatch.setattr(
+        wholeness, "check_recording", lambda one: (looked.append(one.path.stem), check(one))[1]
+    )
+    where = places([str(tmp_path / "all")])
+    first = list(health(where))
+    assert looked == ["one", "two"] and list(health(where)) == first and len(looked) == 2
+    file = next((tmp_path / "all" / "two.iowhy" / "threads").iterdir())
+    file.write_bytes(file.read_bytes()[:-1])
+    states = [one.state for one in health(where)]
+    assert states == [WHOLE, DAMAGED] and looked[2:] == ["two"]
+    # Damage is looked at each time, all of them with `again`.
+    list(health(where))
+    list(health(where, again=True))
+    assert looked[3:] == ["two", "one", "two"]
 
 
 def test_a_column_that_an_older_recorder_did_not_write_is_unknown(

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from pyspark.sql import SparkSession
 
 from benchmarks.generated import generate
-from iowhy.errors import Problem
 from iowhy.fleet.asking import Question, fleet_result, spark_result
 from iowhy.fleet.fleet_reports import fleet_reports
 from iowhy.fleet.gathered import Asked
@@ -23,6 +22,7 @@ from tests.fleet.agents import agent
 from tests.fleet.hosts import write_fleet
 from tests.fleet.spark_connect import spark_connect
 from tests.object_store import object_store, put, reach
+from tests.problems import wrong
 from tests.reports.test_spark import MADE_STACKS, agree
 from tests.stacks.conftest import with_tables
 
@@ -128,8 +128,23 @@ def test_reports_of_fleets_agree(
             assert set(result.table().column(column)) == values
 
 
+def test_few_rows_are_not_cut_into_many_tasks_and_the_session_keeps_its_settings(
+    few: list[Path], session: SparkSession
+) -> None:
+    name = "spark.sql.shuffle.partitions"
+    own = session.conf.get(name)
+    session.conf.set(name, "7")
+    try:
+        with spark_result(Question("threads", Filters()), few[-1:], LeftOut(), session):
+            assert session.conf.get(name) == "1"
+        assert session.conf.get(name) == "7"
+    finally:
+        session.conf.set(name, own)
+
+
 def test_where_nothing_answers_it_is_a_problem() -> None:
-    with pytest.raises(Problem, match="Connection refused"), session_at("sc://127.0.0.1:1"):
+    said = wrong("spark-silent", error="[Errno 111] Connection refused")
+    with said, session_at("sc://127.0.0.1:1"):
         pass
 
 
@@ -141,7 +156,7 @@ def test_a_spark_without_hadoops_reader_says_what_it_lacks(
         put(address, "lacking", few[-1])
         question, where = Question("syscalls", Filters()), places(["s3://lacking"])
         with (
-            pytest.raises(Problem, match="hadoop-aws:VERSION"),
+            wrong("gathering-failed", name="found"),
             spark_result(question, where, LeftOut(), session),
         ):
             pass

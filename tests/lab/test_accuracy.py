@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.errors import Problem
 from iowhy.lab import accuracy, verify
 from iowhy.lab.scenarios import scenarios
+from tests.problems import wrong
 
 from .test_verify import HDD, scenario, trial
 
@@ -61,7 +61,7 @@ def test_another_file_is_refused_by_name(tmp_path: Path) -> None:
     for text in ("", "[]", "{}"):
         path = tmp_path / "x.json"
         path.write_text(text)
-        with pytest.raises(Problem, match=r"x\.json: not what"):
+        with wrong("not-lab-results", path=path):
             accuracy.main([str(path)])
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from iowhy.cli import lab as command
-from iowhy.errors import Problem
 from iowhy.lab import disks, verify
 from iowhy.lab.scenarios import scenario, scenarios
 from iowhy.lab.stage import Choice
@@ -22,6 +21,7 @@ from iowhy.whys.remedy import Fix
 from iowhy.whys.typed import Commands
 from iowhy.whys.verdict import Verdict
 from tests.command_line import invoke
+from tests.problems import asks, wrong
 
 
 def lab(*words: str) -> str:
@@ -48,23 +48,33 @@ def test_list_of_one_tells_its_variants_devices_and_causes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "id_", "values"),
     [
-        (["list", "nothing"], "nothing: "),
-        (["run", "nothing"], "nothing: "),
-        (["run", "imdb", "--fs", "vfat"], "--fs vfat: imdb runs on ext4"),
-        (["run", "imdb", "--device", "zram"], "--device zram: imdb runs on hdd"),
-        (["run", "imdb", "--variant", "good"], "--variant good: imdb has scattered"),
-        (["verify", "imdb", "nothing"], "nothing: "),
+        (["list", "nothing"], "no-such-scenario", {"name": "nothing"}),
+        (["run", "nothing"], "no-such-scenario", {"name": "nothing"}),
+        (
+            ["run", "imdb", "--fs", "vfat"],
+            "scenario-not-on-filesystem",
+            {"fs": "vfat", "name": "imdb"},
+        ),
+        (
+            ["run", "imdb", "--device", "zram"],
+            "scenario-not-on-device",
+            {"device": "zram", "name": "imdb"},
+        ),
+        (
+            ["run", "imdb", "--variant", "good"],
+            "variant-unknown",
+            {"name": "good", "scenario": "imdb"},
+        ),
+        (["verify", "imdb", "nothing"], "no-such-scenario", {"name": "nothing"}),
     ],
 )
 def test_wrong_words_are_named(
-    words: list[str], said: str, monkeypatch: pytest.MonkeyPatch
+    words: list[str], id_: str, values: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("iowhy.lab.stage.check_rights", lambda: None)
-    done = invoke(["lab", *words])
-    assert isinstance(done.exception, Problem)
-    assert said in str(done.exception)
+    asks(invoke(["lab", *words]).exception, id_, **values)
 
 
 def _checks(*found: str) -> list[Check]:
@@ -125,17 +135,13 @@ def test_without_root_it_says_so_and_does_nothing(
     words: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    done = invoke(["lab", *words])
-    assert isinstance(done.exception, Problem)
-    assert "the lab needs root" in str(done.exception)
+    asks(invoke(["lab", *words]).exception, "lab-needs-root")
 
 
 def test_an_emulated_disk_that_was_killed_is_said_so(tmp_path: Path) -> None:
     disk = disks.Disk("hdd", Path("/dev/loop9"), 4096, tmp_path / "gone")
     for ask in (disk.statistics, lambda: disk.pace(True)):
-        with pytest.raises(
-            Problem, match=r"emulated disk /dev/loop9 is gone.*iowhy-disk was killed"
-        ):
+        with wrong("disk-gone", path="/dev/loop9"):
             ask()
 
 

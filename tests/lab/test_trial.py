@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from iowhy.errors import Problem
 from iowhy.lab import trial
 from iowhy.lab.scenario import Plan
 from iowhy.lab.scenarios import scenario
 from iowhy.lab.stage import Choice
 from iowhy.sources import live
 from iowhy.sources.request import Request
+from tests.problems import wrong
 
 
 def test_a_signal_to_us_is_not_a_failure_of_the_recorder(
@@ -24,11 +24,11 @@ def test_a_signal_to_us_is_not_a_failure_of_the_recorder(
             raise SystemExit(status)
 
         monkeypatch.setattr(live, "record", record)
-        trial._record(Plan(("true",)), tmp_path / "x.iowhy", "0" * 32)
+        trial.record_plan(Plan(("true",)), tmp_path / "x.iowhy", "0" * 32)
 
     with pytest.raises(SystemExit):
         ends(143)
-    with pytest.raises(Problem, match="made no recording"):
+    with wrong("recorder-made-no-recording", code=1):
         ends(1)
 
 
@@ -45,7 +45,7 @@ def test_what_the_command_prints_is_caught_and_ours_is_not(
 
     monkeypatch.setattr(live, "record", record)
     plan = Plan(("sh", "-c", "echo one; echo '{\"bytes\": 7}'; exit 3"), env={"MORE": "1"})
-    status, text, _ = trial._record(plan, tmp_path / "x.iowhy", "a" * 32)
+    status, text, _ = trial.record_plan(plan, tmp_path / "x.iowhy", "a" * 32)
     assert (status, trial._figures(plan, text)) == (3, {"bytes": 7})
     os.write(1, b"ours\n")
     assert capfd.readouterr().out == "ours\n"
@@ -82,6 +82,6 @@ def test_statistics_are_those_of_the_command() -> None:
 
 def test_a_recording_is_not_overwritten_nor_is_anything_done_for_it(tmp_path: Path) -> None:
     one = scenario("cpu-only")
-    with pytest.raises(Problem, match="exists already"):
+    with wrong("folder-exists", path=tmp_path):
         trial.run(one, one.broken, Choice("ext4", "memory"), parent=tmp_path, keep=tmp_path)
     assert list(tmp_path.iterdir()) == []

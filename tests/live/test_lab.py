@@ -63,6 +63,8 @@ def test_the_emulated_disk_receives_what_the_block_layer_sends(tmp_path: Path) -
         ("imdb", "xfs", 0.5),
         ("imdb", "btrfs", 0.3),
         ("smallfiles", "ext4", 0.5),
+        ("stalling-disk", "ext4", 1.0),
+        ("slow-twin", "ext4", 0.5),
     ],
 )
 def test_the_cause_of_a_case_is_found(name: str, fs: str, scale: float, tmp_path: Path) -> None:
@@ -71,6 +73,19 @@ def test_the_cause_of_a_case_is_found(name: str, fs: str, scale: float, tmp_path
     assert check.broken is not None, check.why
     assert check.broken.found in one.broken.causes, check.document()
     assert check.fixed is not None and check.fixed.seconds < check.broken.seconds
+
+
+def test_a_disk_that_fails_requests_is_named_first(tmp_path: Path) -> None:
+    (check,) = verify.verify([scenario("failing-disk")], fs="ext4", parent=tmp_path)
+    assert check.broken is not None and check.broken.top is not None, check.why
+    assert check.broken.top.cause == "device-failing", check.document()
+    errors = next(
+        said for said in check.broken.top.chain if said.statement.id == "device-failing.errors"
+    )
+    assert errors.value == check.broken.statistics[0]["failed"]
+    logged = next(said for said in check.broken.top.chain if said.statement.id == "health.logged")
+    # The kernel says each ten times in five seconds at most.
+    assert 1 <= logged.value <= errors.value
 
 
 def test_after_a_kill_everything_can_be_put_back(tmp_path: Path) -> None:

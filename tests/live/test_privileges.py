@@ -13,13 +13,13 @@ import pytest
 
 from conftest import cannot_run
 from iowhy.comparisons.commands import compare_commands
-from iowhy.errors import Problem
 from iowhy.experiments.experiment import Request, experiment
 from iowhy.experiments.job import Job
 from iowhy.fleet.cache_folder import cache_folder
 from iowhy.recordings import open_recording
 from iowhy.sources.live import RECORDER, owned, program
 from iowhy.users import invoking_user
+from tests.problems import wrong
 
 NOBODY = 65534
 WHO = "echo $(id -u) $(id -g) $(sed -n 's/^CapEff:\\t*//p' /proc/self/status) $HOME $USER >> ../who"
@@ -81,8 +81,9 @@ def test_the_input_is_one_that_the_user_may_read(place: Path) -> None:
     secret = place / "secret"
     secret.write_text("root's")
     secret.chmod(0o600)
-    with pytest.raises(Problem, match="Permission denied"):
+    with wrong("command-message") as found:
         experiment(Request(job=job(place, input_file=secret), levers=("cpu-quota",), runs=3))
+    assert "Permission denied" in str(found.value.sentence.values["message"])
 
 
 @pytest.mark.usefixtures("live")

@@ -106,6 +106,7 @@ def mounted(real: Path, place: Path) -> Iterator[Path]:
         subprocess.run(["umount", place], check=True)
 
 
+@pytest.mark.alone  # next to others' work an experiment confirms nothing
 @pytest.mark.usefixtures("before_others")
 @pytest.mark.parametrize(("prepare", "fs", "device", "changes", "cause", "lever"), CASES)
 def test_what_is_printed_proves_what_is_true(

@@ -63,6 +63,33 @@ def test_every_sensor_of_this_kernel_runs() -> None:
     } <= {s["name"] for s in sensors}
 
 
+@pytest.mark.parametrize(
+    ("spoilt", "lost"), [("on_reclaim_begin", "thread_time"), ("on_page_add", "page_cache")]
+)
+def test_a_program_that_the_verifier_refuses_costs_its_sensor_alone(
+    spoilt: str, lost: str, tmp_path: Path
+) -> None:
+    words = [program(RECORDER), "run", "--mode", "bpf", "--spoil", spoilt, "-o", tmp_path / "r"]
+    done = subprocess.run([*words, "--", "true"], capture_output=True, text=True, check=True)
+    manifest = open_recording(tmp_path / "r").manifest
+    (said,) = [note for note in manifest.notes if note.startswith(f"this kernel refuses {spoilt}")]
+    assert said in done.stderr and lost in said
+    refused = {one.name for one in manifest.sensors if spoilt in (one.why or "")}
+    assert refused == {lost}
+    assert manifest.complete and manifest.source == "live"
+    assert {one.name for one in manifest.sensors if one.ran} >= {"syscalls", "waits", "stacks"}
+
+
+def test_without_the_scheduler_the_recording_is_from_proc(tmp_path: Path) -> None:
+    words = [program(RECORDER), "run", "--spoil", "on_sched_wakeup", "-o", tmp_path / "r"]
+    subprocess.run([*words, "--", "true"], check=True)
+    manifest = open_recording(tmp_path / "r").manifest
+    assert manifest.complete and manifest.source == "proc"
+    assert all(
+        "on_sched_wakeup" in (one.why or "") for one in manifest.sensors if one.name == "syscalls"
+    )
+
+
 def test_streams_and_status_pass_through(tmp_path: Path) -> None:
     done = subprocess.run(
         [*IOWHY, "run", "-o", tmp_path / "a.iowhy", "--", "sh", "-c", "cat; echo oops >&2; exit 3"],

@@ -98,5 +98,5 @@ def named(out: Path, mount: Path) -> None:
     recording = open_recording(out)
     assert recording.manifest.complete
     first = judge(recording).findings[0]
-    assert first.cause == "device-slow" and first.never_ends and f"on {mount}" in first.summary
+    assert first.cause == "device-slow" and first.comes_first and f"on {mount}" in first.summary
     shutil.rmtree(out)

@@ -147,7 +147,7 @@ def test_a_command_that_hangs_is_killed_with_all_that_it_started(work):
         timeout=120,
         check=False,
     )
-    assert "did not end within --timeout 0.3 s" in child.stderr
+    assert "did not end within 0.3 s (--timeout)" in child.stderr
     left = process.marked("IOWHY_STATE", str(work.parent / "state")).found
     assert [pid for pid in left if pid != os.getpid() and not process.is_zombie(pid)] == []
     assert list((work.parent / "state").iterdir()) == []

@@ -15,8 +15,10 @@ from iowhy.experiments.result import save_json
 from iowhy.experiments.saved import read_saved
 from iowhy.experiments.table import judge_table
 from iowhy.views.experiment_page import limits
+from tests.numbers_told import tells
 from tests.page.test_markup import Seen
 from tests.page.test_recording_page import mixed
+from tests.problems import wrong
 from tests.reports.conftest import MS
 from tests.whys.made import Story
 
@@ -82,7 +84,7 @@ def test_several_are_compared_with_the_first(tmp_path: Path) -> None:
     page = written([before, after, str(tmp_path / "again.iowhy")], tmp_path / "page.html")
     words = words_of(page)
     assert "2 against before" in words
-    assert "after is 4.00 times faster than before" in words
+    assert tells(words, "after", "4.00", "before")
     assert len(re.findall(r'id="[^"]*difference"', page)) == 2
     assert page.count('class="hint whole"') >= 4
     data = json.loads(re.search(r'id="data">(.*?)</script>', page)[1])  # type: ignore[index]
@@ -103,7 +105,7 @@ def test_a_saved_comparison_is_opened_again(tmp_path: Path) -> None:
         again = written([str(saved), "--force"], tmp_path / "again.html")
         assert words_of(again) == first
     Path(both[1]).rename(tmp_path / "moved.iowhy")
-    with pytest.raises(Problem, match=r"after\.iowhy, which it compares, is not there any more"):
+    with wrong("compared-recording-gone", path=saved, one=both[1]):
         run(["html", str(saved)])
 
 
@@ -111,7 +113,7 @@ def test_a_saved_comparison_is_opened_again(tmp_path: Path) -> None:
 def test_what_is_no_comparison_is_named(tmp_path: Path, text: str) -> None:
     path = tmp_path / "other.json"
     path.write_text(text)
-    with pytest.raises(Problem, match="not what `iowhy compare --export-json` saves"):
+    with wrong("not-a-saved-comparison", path=path):
         run(["html", str(path)])
 
 
@@ -190,7 +192,7 @@ def test_the_page_of_an_experiment(tmp_path: Path) -> None:
 def test_what_is_no_experiment_is_named(tmp_path: Path, text: str) -> None:
     path = tmp_path / "other.json"
     path.write_text(text)
-    with pytest.raises(Problem, match="--export-json` of iowhy experiment or compare"):
+    with wrong("not-an-export", path=path):
         run(["html", str(path)])
 
 

@@ -13,7 +13,6 @@ from iowhy.charts import MOST_ROWS, Drawn, charts, drawn_charts
 from iowhy.charts import drawn as draw
 from iowhy.charts.chart import parse
 from iowhy.cli._commands import run
-from iowhy.errors import Problem
 from iowhy.recordings import Recording, open_recording
 from iowhy.relations import Relations
 from iowhy.reports import Filters, reports
@@ -21,6 +20,7 @@ from iowhy.reports import run as run_report
 from iowhy.views.html import charts_html
 from iowhy.whys import classes
 from tests.page.test_markup import HOSTILE, Seen
+from tests.problems import wrong
 from tests.reports.conftest import MS, Make, S, call, request
 from tests.whys.made import KIB, Story
 
@@ -368,31 +368,28 @@ def test_a_chart_is_cut_and_says_so(story: Recording, monkeypatch: pytest.Monkey
 def test_a_page_is_not_overwritten_unasked(story: Recording, tmp_path: Path) -> None:
     there = tmp_path / "there.html"
     there.write_text("mine")
-    with pytest.raises(Problem, match="--force"):
+    with wrong("file-exists", path=there):
         run(["html", str(story.path), "-o", str(there)])
     assert there.read_text() == "mine"
-    with pytest.raises(Problem, match=r"NAME\.iowhy"):
+    with wrong("html-of-what"):
         run(["html"])
 
 
+DRAWN = "-- question: x\n-- report: x\n-- draws: {}\n-- place: {}\n"
+
+
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("header", "id_"),
     [
-        ("-- title: x\nSELECT 1", "question"),
-        ("-- title: x\n-- question: x\n-- report: x\n-- draws: pie\n-- place: 1\nSELECT 1", "pie"),
-        (
-            "-- title: x\n-- question: x\n-- report: x\n-- draws: heat\n-- place: a\nSELECT 1",
-            "number",
-        ),
-        (
-            "-- title: x\n-- question: x\n-- report: x\n-- draws: heat\n-- place: 1\n-- needs: y\nSELECT 1",
-            "y is not",
-        ),
+        ("", "header-key-missing"),
+        (DRAWN.format("pie", 1), "sql-drawing-unknown"),
+        (DRAWN.format("heat", "a"), "sql-place-not-number"),
+        (DRAWN.format("heat", "1\n-- needs: y"), "sql-needs-unknown"),
     ],
 )
-def test_a_wrong_header_is_named(text: str, said: str) -> None:
-    with pytest.raises(Problem, match=said):
-        parse("x", text)
+def test_a_wrong_header_is_named(header: str, id_: str) -> None:
+    with wrong(id_):
+        parse("x", f"-- title: x\n{header}SELECT 1")
 
 
 def test_a_busy_recording_is_drawn_whole_and_small(tmp_path: Path) -> None:

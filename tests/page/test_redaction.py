@@ -2,10 +2,12 @@
 
 import re
 
+from iowhy.cli.html import _names
 from iowhy.recordings import Recording
 from iowhy.recordings.manifest import Host, Manifest
 from iowhy.recordings.writer import write_recording
-from iowhy.views.html.redaction import Redactor
+from iowhy.relations import Relations
+from iowhy.views.html.redaction import Redactor, redactor_of
 from tests.page.test_recording_page import page_of
 from tests.reports.conftest import MS, Make, S, call, request
 from tests.stacks.conftest import frames, sample, spent, wait
@@ -54,6 +56,17 @@ def test_nor_a_function_of_a_program(make: Make) -> None:
     assert "commit_ledger" in open_page and "dbtool+0x" in open_page
     page = page_of(recording.path, "--redact")
     assert "commit_ledger" not in page and "dbtool" not in page
+
+
+def test_nor_the_address_of_a_peer(make: Make) -> None:
+    asked = {"ts_ns": 1, "tgid": 10, "tid": 10, "port": 5432}
+    recording = make({"connections": [{**asked, "address": at} for at in ("::1", "10.0.0.9")]})
+    with Relations(recording) as relations:
+        peers = _names(relations).peers
+    say = redactor_of([recording], [], peers=peers).say
+    assert not {"::1", "10.0.0.9"} & set(
+        re.findall(r"[\d:.]+\b", say("ping ::1, then [::1]:5432 and 10.0.0.9:5432"))
+    )
 
 
 def test_the_same_name_is_the_same_token_and_sentences_stay_sentences() -> None:
@@ -149,3 +162,25 @@ def test_a_title_is_a_name_but_for_the_program_that_everybody_has() -> None:
     assert re.fullmatch(
         r"postgres: (program-\d) \(12\) and (program-\d): \1, each process of \2", said
     )
+
+
+def test_nor_a_statement_nor_a_table_of_a_database(make: Make) -> None:
+    text = "UPDATE salaries SET amount = ? WHERE employee = ? AND company = ? AND valid"
+    reading = {
+        "ts_ns": 7_000 * S,
+        "span_ns": 900 * MS,
+        "readings": 9,
+        "tgid": 10,
+        "tid": 10,
+        "statement_id": "1",
+    }
+    recording = make(
+        {
+            "thread_time": [spent(0, 1000 * MS)],
+            "statement_readings": [reading | {"began_ns": 7_000 * S, "exact": False, "wait": "Lock: tuple", "holder_tid": 10}],
+            "statements": [{"statement_id": "1", "text": text, "server": "PostgreSQL 15", "database": "payroll"}],
+        }
+    )  # fmt: skip
+    assert "salaries" in page_of(recording.path)
+    page = page_of(recording.path, "--redact")
+    assert "salaries" not in page and "payroll" not in page and "statement-1" in page

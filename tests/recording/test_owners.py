@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.errors import Problem
 from iowhy.experiments.result import save_beside
 from iowhy.recordings import Recording, open_recording
 from iowhy.recordings.manifest import Manifest
 from iowhy.recordings.packer import pack
 from iowhy.recordings.rewrite import rewrite
 from iowhy.recordings.writer import write_recording
+from tests.problems import wrong
 
 NOBODY = 65534
 OLD, NEW = ({"stack_id": 1, "frames": [name]} for name in ("old", "new"))
@@ -77,16 +77,16 @@ def test_root_writes_nothing_there_that_they_could_not_write(
     """So a link that they put in the way leads to nothing of root's."""
     monkeypatch.setattr("iowhy.experiments.result.as_json", lambda _: {})
     theirs.path.chmod(0o500)
-    with pytest.raises(Problem, match="Permission denied"):
+    with wrong("cannot-be-written", error="Permission denied"):
         rewrite(theirs, "stacks", [NEW])
-    with pytest.raises(Problem, match="Permission denied"):
+    with wrong("path-error", error="Permission denied"):
         save_beside(theirs.path, None)  # type: ignore[arg-type]
     theirs.path.chmod(0o700)
     assert frames(theirs.path) == [(["old"],)]
     packed = pack(theirs, home / "a.iowhy.zip").file
     os.chown(packed, NOBODY, NOBODY)
     home.chmod(0o500)
-    with pytest.raises(Problem, match="Permission denied"):
+    with wrong("cannot-be-written", error="Permission denied"):
         rewrite(open_recording(packed), "stacks", [NEW])
     home.chmod(0o700)
     rewrite(open_recording(packed), "stacks", [NEW])

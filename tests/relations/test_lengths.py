@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from iowhy.recordings import Recording
 from iowhy.relations import Relations, relation
 from iowhy.whys.facts.owners import owners
-from iowhy.whys.facts.requests import shape_sql
+from iowhy.whys.facts.requests import shape_sql, slow
 from tests.examples import costly
 from tests.reports.conftest import MS, Make, call, request, wait
 
@@ -122,8 +122,8 @@ def test_the_shape_of_many_requests_is_told_as_that_of_few(
     ]
     with Relations(make({"block_requests": requests})) as opened:
         for way in ("true", "op = 'read'", "op = 'write'"):
-            (few,) = opened.rows(shape_sql(80, way, few=True))
-            (many,) = opened.rows(shape_sql(80, way, few=False))
+            (few,) = opened.rows(shape_sql(80, way, slow(None), few=True))
+            (many,) = opened.rows(shape_sql(80, way, slow(None), few=False))
             assert [value is None for value in many] == [value is None for value in few], way
             for one, other in zip(many, few, strict=True):
                 assert one is None or one == pytest.approx(other, rel=1e-12), way

@@ -4,13 +4,15 @@ import pytest
 from msgspec.structs import replace
 
 from iowhy.commands.overview import overview_of
-from iowhy.errors import Problem
 from iowhy.recordings import Recording
 from iowhy.relations import Relations
 from iowhy.relations.lifetimes import as_if_alone
 from iowhy.relations.narrowed import Narrowed
+from iowhy.sentences import Sentence
 from iowhy.whys import classes
 from iowhy.whys.facts import facts_of
+from tests.numbers_told import tells
+from tests.problems import wrong
 from tests.reports.conftest import MS, T0, Make, S, request, spent, wait
 
 READS, LATER, THROUGHOUT, AROUND, FOUND, BRIEF = 10, 20, 30, 40, 50, 60
@@ -72,7 +74,7 @@ def test_shares_of_a_short_process_are_of_its_own_time(machine: Recording) -> No
     assert verdict.elapsed_s == 0.4
     assert verdict.budget.elapsed(classes.READ) == pytest.approx(0.75, abs=0.01)
     assert verdict.budget.elapsed(classes.IDLE) == pytest.approx(0, abs=0.01)
-    assert "of 400 ms, of 5 s recorded)" in verdict.answer
+    assert tells(verdict.answer, "400 ms", "5 s")
 
 
 def test_what_is_beside_it_is_of_the_same_time(machine: Recording) -> None:
@@ -120,9 +122,10 @@ def test_several_are_there_from_the_first_to_the_last(
 
 def test_a_brief_one_is_not_told_to_be_recorded_for_longer(machine: Recording) -> None:
     answer = overview_of(machine, (BRIEF,)).verdict.answer
-    assert answer == "Too short to judge: 20 ms (of 5 s recorded) is mostly start and end."
+    assert isinstance(answer, Sentence) and answer.id == "too-short"
+    assert tells(answer, "20 ms", "5 s")
 
 
 def test_nothing_recorded_of_a_process_is_not_that_there_was_none(machine: Recording) -> None:
-    with pytest.raises(Problem, match=r"--pid 1: .*it slept all the time, or there was none"):
+    with wrong("pid-did-nothing", pid=1):
         overview_of(machine, (1,))

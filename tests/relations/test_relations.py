@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from msgspec import Struct
 from msgspec.structs import replace
 
-from iowhy.errors import Problem
 from iowhy.recordings.schema import tables
 from iowhy.relations import RecordedFacts, Relations, relations
 from iowhy.relations.compose import Everything, compose
 from iowhy.relations.facts import MOST_SLICES
 from iowhy.relations.relation import FEW_TO_GROUP, WITHOUT_THREADS, chosen, named_in, parse
 from iowhy.relations.rows import typed
+from tests.problems import wrong
 from tests.reports.conftest import MS, Make, request
 
 FACTS = RecordedFacts(
@@ -76,23 +76,32 @@ def test_without_timed_threads_the_budget_is_of_texts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "id_", "values"),
     [
-        ("SELECT 1", "no line `-- title"),
-        ("-- title: x\nSELECT 1", "no line"),
-        (HEADER, "no SQL"),
-        (HEADER + "-- filtered as: wits\nSELECT 1", "wits is not a table"),
-        (HEADER + "-- kept: ever\nSELECT 1", "view or table"),
-        ("-- title: x\n-- column a: b, miles\nSELECT 1", "x.sql:2: unit 'miles'"),
-        (HEADER + "-- percentiles by: b\nSELECT 1", "its first columns are not b"),
+        ("SELECT 1", "header-key-missing", {"key": "title"}),
+        ("-- title: x\nSELECT 1", "sql-without-columns", {}),
+        (HEADER, "sql-only-header", {}),
+        (
+            HEADER + "-- filtered as: wits\nSELECT 1",
+            "sql-filtered-unknown",
+            {"filtered_as": "wits"},
+        ),
+        (HEADER + "-- kept: ever\nSELECT 1", "sql-kept-unknown", {}),
+        (
+            "-- title: x\n-- column a: b, miles\nSELECT 1",
+            "unit-unknown",
+            {"where": "x.sql:2", "unit": "miles"},
+        ),
+        (HEADER + "-- percentiles by: b\nSELECT 1", "sql-percentiles-wrong", {"keys": "b"}),
         (
             HEADER + "-- column mean_ns: c, ns\n-- percentiles by: a\nSELECT 1",
-            "mean_ns is not a column",
+            "sql-columns-wrong",
+            {},
         ),
     ],
 )
-def test_a_wrong_relation_is_refused(text: str, message: str) -> None:
-    with pytest.raises(Problem, match=message):
+def test_a_wrong_relation_is_refused(text: str, id_: str, values: dict[str, object]) -> None:
+    with wrong(id_, **values):
         parse("x", text)
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from iowhy.relations import Relations
 from iowhy.whys.facts.owners import owners
-from iowhy.whys.facts.requests import counted_shape_sql, shape_sql
+from iowhy.whys.facts.requests import counted_shape_sql, shape_sql, slow
 from tests.examples import costly
 from tests.relations.test_jumps import MACHINE, Row, number
 from tests.reports.conftest import MS, T0, Make, request
@@ -123,8 +123,8 @@ def test_sums_and_rows_tell_the_same(make: Make, requests: list[Row]) -> None:
             for dev in (70, 80):
                 assert owners(summed, dev, 1.0) == owners(counted, dev, 1.0)
                 for way in ("true", "op = 'read'", "op = 'write'"):
-                    (found,) = summed.rows(counted_shape_sql(dev, way))
-                    (expected,) = counted.rows(shape_sql(dev, way, few=True))
+                    (found,) = summed.rows(counted_shape_sql(dev, way, slow(None)))
+                    (expected,) = counted.rows(shape_sql(dev, way, slow(None), few=True))
                     assert [one is None for one in found] == [one is None for one in expected]
                     # The line between two values is rounded by either in its own way.
                     for one, other in zip(found, expected, strict=True):

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iowhy.errors import Problem
 from iowhy.recordings import Recording
 from iowhy.recordings.writer import write_recording
 from iowhy.reports import Filters, run
 from tests.examples import costly
+from tests.problems import wrong
 from tests.reports.conftest import MS, Make, S, call, file, maker, request, spent, wait
 
 
@@ -371,5 +371,5 @@ def test_adds_up_whatever_was_recorded(make: Make, data: st.DataObject) -> None:
 def test_damaged_table_is_a_problem(tmp_path: Path) -> None:
     rec = maker(tmp_path, write_recording)({"thread_time": [spent(0, 100 * MS)]})
     Path(rec.files("thread_time")[0]).write_bytes(b"PAR1 but not really PAR1")
-    with pytest.raises(Problem, match="thread_time"):
+    with wrong("file-damaged", path=rec.files("thread_time")[0]):
         run(rec, "budget")

@@ -14,6 +14,7 @@ from iowhy.recordings import Recording
 from iowhy.reports import reports
 from tests.command_line import invoke
 from tests.numbers_told import tells
+from tests.problems import wrong
 from tests.reports.conftest import MS, Make, call, file
 from tests.reports.in_files import make
 
@@ -137,23 +138,36 @@ def test_sql_reads_this_recording_only(rec: Recording, tmp_path: Path, statement
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("words", "id_", "values"),
     [
-        (["report", "syscalls"], "of which recording"),
-        (["report", "nope", "REC"], "no such report"),
-        (["report", "/nope.iowhy"], "no such recording"),
-        (["report", "syscalls", "REC", "--format", "yaml"], "--format yaml: choose table"),
-        (["report", "syscalls", "REC", "--limit", "-1"], "--limit -1"),
+        (["report", "syscalls"], "report-of-what", {"name": "syscalls"}),
+        (["report", "nope", "REC"], "no-such-report-known", {"name": "nope"}),
+        (["report", "/nope.iowhy"], "recording-not-found", {"path": "/nope.iowhy"}),
+        (
+            ["report", "syscalls", "REC", "--format", "yaml"],
+            "not-a-choice",
+            {"called": "--format", "given": "yaml"},
+        ),
+        (
+            ["report", "syscalls", "REC", "--limit", "-1"],
+            "below-least",
+            {"called": "--limit", "given": -1, "least": 0},
+        ),
         (
             ["report", "syscalls", "REC", "-o", "/nope/x.csv", "--format", "csv"],
-            "/nope/x.csv: ",
+            "no-directory",
+            {"path": "/nope/x.csv"},
         ),
-        (["report", "syscalls", "REC", "-o", "/nope/x.csv"], "with -o use csv"),
-        (["sql", "REC", "SELECT 1", "--format", "xml"], "--format xml"),
+        (["report", "syscalls", "REC", "-o", "/nope/x.csv"], "table-is-for-terminals", {}),
+        (
+            ["sql", "REC", "SELECT 1", "--format", "xml"],
+            "not-a-choice",
+            {"called": "--format", "given": "xml"},
+        ),
     ],
 )
-def test_messages(rec: Recording, words: list[str], message: str) -> None:
-    with pytest.raises(Problem, match=message):
+def test_messages(rec: Recording, words: list[str], id_: str, values: dict[str, object]) -> None:
+    with wrong(id_, **values):
         iowhy(*[rec.path if word == "REC" else word for word in words])
 
 

@@ -15,13 +15,13 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from benchmarks.arrow_tables import arrow_schema
 from benchmarks.generated import generate
-from iowhy.errors import Problem
 from iowhy.fleet.asking import Question, fleet_result, spark_result
 from iowhy.fleet.members import LeftOut
 from iowhy.fleet.places import places
 from iowhy.recordings import Recording
 from iowhy.recordings.schema import tables
 from iowhy.reports import Filters, reports, run, spark_statements
+from tests.problems import wrong
 from tests.reports.test_agent import AGENT
 from tests.stacks.conftest import MODULES, MS, frames, sample, with_tables
 from tests.whys.made import Story
@@ -40,7 +40,9 @@ MADE_STACKS = {
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Recording:
-    made = generate(tmp_path_factory.mktemp("spark") / "made.iowhy", calls=800, files=8, threads=5)
+    made = generate(
+        tmp_path_factory.mktemp("spark") / "made.iowhy", calls=800, files=8, threads=5, stalled=True
+    )
     return with_tables(made, MADE_STACKS | AGENT)
 
 
@@ -156,7 +158,7 @@ def test_without_sqlglot_it_says_which_extra_brings_it(
 ) -> None:
     monkeypatch.setitem(sys.modules, "sqlglot", None)
     monkeypatch.delitem(sys.modules, "iowhy.reports.spark", raising=False)
-    with pytest.raises(Problem, match=r"iowhy\[spark\]"):
+    with wrong("spark-package-missing", name="sqlglot"):
         spark_statements(made, "files")
 
 

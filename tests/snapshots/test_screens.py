@@ -8,6 +8,7 @@ import pytest
 from benchmarks.generated import generate
 from iowhy.cli._commands import COMMANDS
 from iowhy.lab import verify
+from iowhy.recordings import box
 from iowhy.recordings.manifest import Sensor
 from iowhy.reports import reports
 from tests.doctor.machines import BTF, DOCKER_RIGHTS, NO_RIGHTS, RAN, machine, refused
@@ -223,6 +224,8 @@ def test_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
         machine(Path("old"), release="4.9.0-19-amd64", without=[BTF], sensors=refused("no BTF")),
     ]  # fmt: skip
     monkeypatch.setattr("iowhy.doctor.checks.rights.as_root", lambda: "sudo iowhy")
+    monkeypatch.setattr("iowhy.sources.statements.readable", tuple)  # whichever run on this machine
+    monkeypatch.setattr(box, "available", lambda: box.Box(6, True))
     screens = []
     for one in cases:
         monkeypatch.setattr("iowhy.doctor.machine.this_machine", lambda _, one=one: one)

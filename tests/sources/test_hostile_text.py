@@ -16,6 +16,7 @@ from iowhy.sources.intervals import Interval, Intervals
 from iowhy.sources.names import Names
 from iowhy.sources.paste import PASTE_MAX_BYTES, STUMBLED, decode, split
 from tests.examples import costly
+from tests.problems import wrong
 
 from .reading import FIXTURES, taken_apart
 
@@ -155,14 +156,14 @@ def test_too_large_for_a_paste(tmp_path: Path) -> None:
     with big.open("wb") as file:
         file.write(b"prose\n" * 100_000)
         file.truncate(PASTE_MAX_BYTES + 1)
-    with pytest.raises(Problem, match="cut out the part in question"):
+    with wrong("log-too-large", path=big):
         diagnose([str(big)], tmp_path / "x.iowhy")
 
 
 def test_compressed_text_names_the_way_out(tmp_path: Path) -> None:
     file = tmp_path / "x.txt"
     file.write_bytes(b"\x1f\x8b\x08\0" + bytes(20))
-    with pytest.raises(Problem, match="zcat FILE"):
+    with wrong("log-compressed", path=file):
         diagnose([str(file)], tmp_path / "x.iowhy")
 
 

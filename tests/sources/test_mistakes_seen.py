@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.errors import Problem
 from iowhy.sources.diagnose import diagnose
 from iowhy.sources.numbers import number
+from tests.numbers_told import tells
+from tests.problems import wrong
 
 from .reading import intervals, taken_apart, values
 
@@ -114,7 +115,7 @@ def test_negative_and_impossible_numbers_are_left_out() -> None:
     (part,) = taken_apart("".join(f"{head}{row}\n\n" for row in rows)).parts
     found = intervals(part.parsed, "disk_samples")
     assert [one.counters["busy_ns"] for one in found] == [0.5e9, 1e9]
-    assert any("2 rows of iostat left out" in note for note in part.parsed.notes)
+    assert any(tells(note, "2 rows", "iostat") for note in part.parsed.notes)
     text = VMSTAT + ROW + ROW.replace("80  5  0", "900 5 0")
     (part,) = taken_apart(text).parts
     assert not intervals(part.parsed, "cpu_samples")
@@ -198,8 +199,9 @@ def test_aix_configuration_that_is_indented() -> None:
 def test_a_tool_that_is_known_but_not_read_is_named(tmp_path: Path) -> None:
     text = "Filesystem      Size  Used Avail Use% Mounted on\n"
     (tmp_path / "in").write_text(text)
-    with pytest.raises(Problem, match=r"df is recognised, but not read: run `iostat -x 1 10`"):
+    with wrong("log-known-unread", where=tmp_path / "in") as said:
         diagnose([str(tmp_path / "in")], tmp_path / "out.iowhy")
+    assert str(said.value.sentence.values["known"]).startswith("df ")
     (tmp_path / "in").write_text(text + VMSTAT + ROW * 3)
     found = diagnose([str(tmp_path / "in")], tmp_path / "out.iowhy")
     assert any("df is recognised" in note for note in found.recording.manifest.notes)

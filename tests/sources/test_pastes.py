@@ -35,7 +35,7 @@ RIGHT: dict[str, tuple[str | None, tuple[str, ...]]] = {
     "pressure-log": (None, ("62 %", "10 s")),
     "ceph-log": (None, ("65 s",)),
     "explain-timings": (None, ("61 %", "21.7 s")),
-    "ata-medium": (None, ("1",)),
+    "ata-medium": ("device-failing", ("1",)),
     "oomd-log": (None, ("67 %",)),
     "esxtop": (None, ("vmhba0", "1.8 s")),
 }

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iowhy.sources.format import Parsed
+from tests.numbers_told import tells
 
 from .reading import fixture, intervals, quick, read, values
 
@@ -161,7 +162,7 @@ def test_offcputime_that_waits_for_io() -> None:
     parsed = fixture("offcputime", "offcputime-k.txt")
     assert not parsed.rejects
     [note] = parsed.notes
-    assert "for I/O (io_schedule) for 3.32 s together, most of it dd (3.31 s)" in note
+    assert tells(note, "io_schedule", "3.32 s", "dd", "3.31 s")
 
 
 def test_mpstat_json() -> None:

@@ -7,12 +7,11 @@ import json
 import zlib
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iowhy.errors import Problem
 from tests.examples import costly
+from tests.problems import wrong
 from tests.sources.trace_reading import FIXTURES, query, read_file, rows
 
 proto = importlib.import_module("perfetto.protos.perfetto.trace.perfetto_trace_pb2")
@@ -154,15 +153,17 @@ def test_damaged_perfetto_files(tmp_path: Path) -> None:
     }.items():
         path = tmp_path / name
         path.write_bytes(data)
-        with pytest.raises(Problem, match="damaged at byte"):
+        with wrong("log-damaged", path=path) as found:
             read_file("perfetto_trace", path)
+        assert "damaged at byte" in str(found.value.sentence.values["value"])
     bomb = proto.Trace()
     bomb.packet.add().compressed_packets = zlib.compress(bytes(100 << 20))
     bomb.packet.add()
     path = tmp_path / "bomb"
     path.write_bytes(bomb.SerializeToString())
-    with pytest.raises(Problem, match="unpack to too much"):
+    with wrong("log-damaged", path=path) as found:
         read_file("perfetto_trace", path)
+    assert "unpack to too much" in str(found.value.sentence.values["value"])
 
 
 FTRACE = (FIXTURES / "ftrace.txt").read_text()
@@ -202,25 +203,33 @@ def test_bombs_and_empty_pages(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr("iowhy.sources.formats.systrace.UNPACKED_MAX_BYTES", 4 << 20)
     monkeypatch.setattr("iowhy.sources.formats.systrace.JSON_MAX_BYTES", 4 << 20)
     zeros = base64.b64encode(gzip.compress(bytes(64 << 20))).decode()
-    for name, data, message in (
+    for name, data, id_ in (
         (
             "bomb.html",
             page(f'<script id="viewer-data">{zeros}</script>'),
-            "unpacks to more than 4 MiB",
+            "page-trace-too-large",
         ),
-        ("bomb.z", b"TRACE:\n" + zlib.compress(bytes(64 << 20)), "unpacks to more than 4 MiB"),
-        ("base64.html", page('<script id="viewer-data">@@@@@@@@</script>'), "not base64"),
-        ("zip.html", page('<script id="viewer-data">QUJDREVGR0g=</script>'), "cannot be unpacked"),
+        ("bomb.z", b"TRACE:\n" + zlib.compress(bytes(64 << 20)), "page-trace-too-large"),
+        (
+            "base64.html",
+            page('<script id="viewer-data">@@@@@@@@</script>'),
+            "page-trace-not-base64",
+        ),
+        (
+            "zip.html",
+            page('<script id="viewer-data">QUJDREVGR0g=</script>'),
+            "page-trace-not-unpackable",
+        ),
         (
             "json.html",
             page(
                 f'<script id="viewer-data">{base64.b64encode(gzip.compress(b"[[[")).decode()}</script>'
             ),
-            "not JSON",
+            "page-trace-not-json",
         ),
-        ("none.html", page("<p>hello</p>"), "a page without a trace"),
+        ("none.html", page("<p>hello</p>"), "page-without-trace"),
     ):
         path = tmp_path / name
         path.write_bytes(data)
-        with pytest.raises(Problem, match=message):
+        with wrong(id_, path=path):
             read_file("systrace", path)

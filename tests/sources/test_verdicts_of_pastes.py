@@ -2,8 +2,11 @@
 
 from pathlib import Path
 
+import pytest
+
 from iowhy.whys.verdict import Verdict
-from tests.sources.reading import verdict
+from tests.numbers_told import tells
+from tests.sources.reading import FIXTURES, verdict
 
 CPU = "avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n"
 DISK = "Device r/s w/s rkB/s wkB/s r_await w_await aqu-sz %util\n"
@@ -31,7 +34,7 @@ def test_nobody_waits_for_a_disk_longer_than_it_is_busy(tmp_path: Path) -> None:
     """61 % iowait, and a disk that is busy 17 % of the time."""
     found = verdict(tmp_path, iostat("2 0 3 61 0 34", "sda 30 40 600 800 1.5 1.2 0.1 17"))
     assert shares(found).get("queue-shallow", 0.0) <= 0.171
-    assert "0.1 requests are in flight" not in chain(found) and "cpu-serial" not in shares(found)
+    assert not tells(chain(found), "0.1 requests") and "cpu-serial" not in shares(found)
 
 
 def test_a_machine_that_idles_idles(tmp_path: Path) -> None:
@@ -61,7 +64,16 @@ def test_an_aix_that_idles(tmp_path: Path) -> None:
 def test_a_disk_that_completes_nothing_is_stuck(tmp_path: Path) -> None:
     found = verdict(tmp_path, iostat("1 0 1 48 0 50", "sda 0 0 0 0 0 0 42 100"))
     assert found.findings[0].cause == "device-slow"
-    assert "completes no request" in found.answer and "42 requests are in flight" in chain(found)
+    assert tells(chain(found), "42 requests")
+
+
+def test_seconds_at_a_ceiling_are_seen(tmp_path: Path) -> None:
+    """600 requests/s, eight at once; the four seconds before, one at a time."""
+    found = verdict(tmp_path, (FIXTURES / "iostat-12-dx-held.txt").read_text())
+    assert found.findings[0].cause == "device-capped"
+    values = {one.statement.id: one.value for one in found.findings[0].chain}
+    assert values["device-capped.at"] == pytest.approx(600, rel=0.03)
+    assert values["device-capped.needs"] == pytest.approx(600 * 13.2 / 2.1, rel=0.1)
 
 
 def test_a_first_cold_read_is_not_one_that_does_not_fit(tmp_path: Path) -> None:
@@ -79,7 +91,7 @@ def test_slow_calls_alone_are_no_base_of_shares(tmp_path: Path) -> None:
         tmp_path / "b", slow + "\n" + iostat("2 0 3 61 0 34", "sda 300 400 60000 800 9 9 9 99")
     )
     assert found.findings[0].cause == "device-saturated" and "Unexplained" not in found.answer
-    assert any("13 read calls above the threshold" in note for note in found.notes)
+    assert any(tells(note, "13 read calls") for note in found.notes)
 
 
 def test_waiting_without_a_direction_has_none(tmp_path: Path) -> None:

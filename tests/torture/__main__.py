@@ -14,11 +14,15 @@ from pathlib import Path
 def main() -> int:
     """Tortures for so many minutes, which the parts share; 1 when something failed."""
     words = _words()
-    from tests.torture import agent_kills, disks, kills, mixes, mutants, texts
+    from tests.torture import agent_kills, disks, failures, kills, mixes, mutants, texts, thinnings
     from tests.torture.report import Part, Tally
 
     parts: dict[str, Part] = {
         "mutants": lambda seed, end: mutants.run(seed, end, words.recording, words.most),
+        "thinnings": lambda seed, end: thinnings.run(seed, end, words.most),
+        "doubts": lambda seed, end: thinnings.doubts(seed, end, words.most),
+        "failures": lambda seed, end: failures.run(seed, end, words.most),
+        "recorders": lambda seed, end: failures.run_recorders(seed, end, words.most),
         "texts": texts.run_python,
         "logs": lambda seed, end: texts.run_rust(seed, end, words.most),
         "disks": lambda seed, end: disks.run(seed, end, words.most),

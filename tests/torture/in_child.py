@@ -7,7 +7,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 #: What queries may take (IOWHY_MEMORY), and what a call may have in memory in all; DuckDB keeps to the first for
@@ -60,12 +60,12 @@ def prepare() -> None:
     import iowhy.views.verdict_page  # noqa: F401
 
 
-def call(words: Sequence[str]) -> Ended:
-    """`iowhy` with these words."""
+def call(words: Sequence[str], before: Callable[[], None] = lambda: None) -> Ended:
+    """`iowhy` with these words; `before` is called in its process."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         pid = os.fork()
         if pid == 0:
-            _become(words, out.fileno(), err.fileno())
+            _become(words, out.fileno(), err.fileno(), before)
         status, usage = _wait(pid)
         texts = []
         for stream in (out, err):
@@ -87,7 +87,7 @@ def _wait(pid: int) -> tuple[int, resource.struct_rusage]:
         time.sleep(0.005)
 
 
-def _become(words: Sequence[str], out: int, err: int) -> None:
+def _become(words: Sequence[str], out: int, err: int, before: Callable[[], None]) -> None:
     status = 70
     try:
         resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S + 5))
@@ -102,6 +102,7 @@ def _become(words: Sequence[str], out: int, err: int) -> None:
         sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
         from iowhy.cli.main import main
 
+        before()
         main()
         status = 0
     except SystemExit as ended:

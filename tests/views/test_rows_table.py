@@ -6,6 +6,7 @@ import re
 import pytest
 from rich.console import Console
 
+from iowhy.fleet.fleet_reports import fleet_reports
 from iowhy.recordings import open_recording
 from iowhy.relations.sql_header import Column
 from iowhy.reports import run_all
@@ -78,3 +79,23 @@ def test_functions_of_a_path_are_never_cut() -> None:
     rows = rows_of(own_path=[" ← ".join(functions), "read"], time_ns=[5, 6])
     printed = drawn(rows, (), ("own_path", "time_ns"), 60)
     assert all(one in printed for one in functions) and "…" not in printed
+
+
+def test_a_column_may_have_the_unit_of_its_row() -> None:
+    rows = rows_of(what=["call", "class"], before=[8_410_000.0, 0.17], unit=["ns", "share"])
+    columns = (Column("before", "median", "unit of row"), Column("unit", "of before", "text"))
+    assert re.findall(r"8.41 ms|17 %", drawn(rows, columns, ("what", "before"))) == ["8.41 ms", "17 %"]  # fmt: skip
+
+
+def test_causes_that_only_kernel_or_disk_distinguish_are_told_apart() -> None:
+    report = fleet_reports()["causes"].report
+    same = {"cause": "flush-cost", "elapsed_ns": 10**9, "gain_ns": 10**8, "share": 0.5, "hosts": 2}
+    same |= {"service": "postgres", "iowhy": "0.2.0", "recordings": 2, "worst": "/srv/a.iowhy"}
+    rows = [
+        same | {"kernel": kernel, "device": device}
+        for kernel in ("6.12.117+deb13-cloud-amd64", "6.1.0-50-cloud-amd64")
+        for device in ("INTEL SSDPE2KX010T8, write through", "ST4000NM0035, rotates")
+    ]
+    printed = drawn(Rows.of(rows), report.columns, report.about)
+    lines = [" ".join(line.split()) for line in printed.splitlines() if "flush-cost" in line]
+    assert len(set(lines)) == 4, printed

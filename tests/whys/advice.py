@@ -43,7 +43,7 @@ def parses(command: str) -> list[str]:
     words = words[1:] if words[0] == "sudo" else words
     assert words[0].endswith("iowhy"), command
     assert not _BARE & set(words), f"nobody can type this: {command}"
-    module = importlib.import_module(f"iowhy.cli.{words[1]}")
+    module = importlib.import_module(f"iowhy.cli.{words[1].replace('-', '_')}")
     ours = experiment.is_ours if words[1] == "experiment" else lambda _: False
     options = parse(module.Options, words[2:], ours)
     if words[1] == "experiment":
@@ -63,7 +63,7 @@ def holds(verdict: Verdict) -> None:
         if command.startswith("sudo"):
             assert words[0] in ("run", "experiment", "lab"), f"needs no root: {command}"
     for before, after in zip(verdict.findings, verdict.findings[1:], strict=False):
-        assert before.never_ends or before.healthy or before.gain >= after.gain or after.behind, (
+        assert before.comes_first or before.healthy or before.gain >= after.gain or after.behind, (
             before.cause,
             after.cause,
         )

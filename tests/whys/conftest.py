@@ -9,6 +9,7 @@ import pytest
 
 from iowhy.recordings import Recording
 from iowhy.reports import run
+from iowhy.sentences import Sentence
 from iowhy.whys.answer import too_short
 from iowhy.whys.causes import causes
 from iowhy.whys.facts import Facts
@@ -99,3 +100,19 @@ def absent(verdict: Verdict | Judged, cause: str) -> None:
 def chain(found: Finding) -> str:
     """The statements of a finding's chain, as one text."""
     return "\n".join(link.statement for link in found.chain)
+
+
+def links_of(found: Finding) -> dict[str, str]:
+    """The same by their ids."""
+    return {sentence(link.statement).id: link.statement for link in found.chain}
+
+
+def fixes_of(found: Finding) -> list[str]:
+    """The ids of a finding's remedies, in their order."""
+    return [one.do.id for one in found.fixes]
+
+
+def sentence(text: str) -> Sentence:
+    """A text that has an id, as all that is asked for by it."""
+    assert isinstance(text, Sentence), text
+    return text

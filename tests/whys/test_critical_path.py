@@ -139,7 +139,7 @@ def test_kernel_time_by_what_it_is_spent_on(tmp_path: Path) -> None:
         "calls on files": pytest.approx(0.2, abs=1e-6),
         "other calls": pytest.approx(0.2, abs=1e-6),
         "freeing memory": pytest.approx(0.5, abs=1e-6),
-        "page faults and interrupts": pytest.approx(0.6, abs=1e-6),
+        "page faults, interrupts, call entry": pytest.approx(0.6, abs=1e-6),
     }
 
 

@@ -7,7 +7,7 @@ import pytest
 from iowhy.whys.facts import Facts
 from tests.numbers_told import tells
 
-from .conftest import Judge, absent, chain, leads
+from .conftest import Judge, absent, chain, leads, links_of
 from .made import KIB, MS, START, Story
 from .made.base import DISK, FS
 
@@ -152,7 +152,7 @@ def test_a_commit_waits_for_the_disk_of_the_log(judged: Judge) -> None:
     flush = {"op": "flush", "own": None, "kind": "flush", "ino": None, "flags": ("preflush",)}
     story.requests(400, service=int(3.8 * MS), dev=OTHER, **flush)  # type: ignore[arg-type]
     found = leads(judged(story), "flush-cost", 0.4)
-    assert "cache flushes of sdb for made" in chain(found)
+    assert tells(links_of(found)["flushes"], "sdb", "made")
     assert "sda" not in found.summary
 
 
@@ -189,3 +189,14 @@ def test_a_wait_on_several_devices_is_for_the_one_that_moves(tmp_path: Path) -> 
 
     assert device([DISK, OTHER]) == "sdb"
     assert device([]) == "sda"
+
+
+def test_what_a_ring_waits_for_counts(judged: Judge) -> None:
+    """Reads by libaio from sda, and pages of its program from sdb, more of them but hardly waited for."""
+    story = Story(2.0).ring("read", 130, length=14 * MS, api="libaio", asleep_in="io_getevents")
+    with_disks(story).requests(140, service=14 * MS, bytes_=512 * KIB)
+    story.requests(190, dev=OTHER, service=MS // 3)
+    story.caller("read", 18, tid=12, blocked=200_000, ino=1, gap="idle")
+    for row in (*story.tables["syscalls"][-18:], *story.tables["waits"]):
+        row["dev"] = OTHER | 1
+    assert "sda" in str(judged(story).findings[0].summary)

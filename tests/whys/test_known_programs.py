@@ -1,7 +1,6 @@
 """By what programs are known: each rule knows its program by all that it names, and by nothing less."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,28 +8,27 @@ import pytest
 from iowhy.recordings.manifest import Manifest
 from iowhy.recordings.writer import write_recording
 from iowhy.whys.facts import Facts
-from iowhy.whys.program import Program, Rule, at_work, programs
+from iowhy.whys.finding import CodeFrame, Link
+from iowhy.whys.program import Program, Rule, at_work, in_code, known_by, patterns, programs
 
 from .made import FS, MS, START, Story
 
-RULES = [(one, rule) for one in programs() for rule in one.known_by]
+RULES = [(one, rule) for one in programs() for rule in one.known_by if not rule.code]
 NAMED = [f"{one.name}-{at}" for at, (one, _) in enumerate(RULES)]
 
 
 def concrete(pattern: str) -> str:
     """A path that a pattern has."""
-    path = re.sub(r"\[0-9\]", "8", pattern).replace("*", "x")
+    path = re.sub(r"\[[^]]*\]", lambda part: "8" if "0-9" in part[0] else ".", pattern).replace(
+        "*", "x"
+    )
     return path if path.startswith("/") else f"/srv/{path.removeprefix('x/')}"
 
 
-def parts(rule: Rule) -> Iterator[tuple[str, str]]:
-    """What must be there, one by one: the file of each part, and the name of a process (or nothing)."""
-    if rule.executable:
-        yield f"/usr/bin/{rule.executable}", rule.executable
-    if rule.library:
-        yield f"/usr/lib/x86_64-linux-gnu/{rule.library}.5", ""
-    for text in rule.files:
-        yield concrete(text), ""
+def near(pattern: str) -> str:
+    """A path that lacks one letter of it."""
+    fixed = max(re.split(r"\*|\[[^]]*\]", pattern), key=len)
+    return concrete(pattern.replace(fixed, fixed[:-1]))
 
 
 def known(
@@ -52,7 +50,13 @@ def known(
             rows["files"].append({"dev": FS, "ino": number, "path": path, "kind": "file"})
         if comm:
             rows["threads"].append(
-                {"tid": number, "tgid": number, "ppid": 1, "comm": comm[:15], "start_ns": START}
+                {
+                    "tid": number,
+                    "tgid": number,
+                    "ppid": number - 1,
+                    "comm": comm[:15],
+                    "start_ns": START,
+                }
             )
             rows["thread_time"].append(_time(number, int(worked * step), step))
     rows["thread_time"].append(_time(1, step // 2, step))
@@ -67,16 +71,33 @@ def _time(tid: int, busy: int, step: int) -> dict[str, object]:
 
 
 @pytest.mark.parametrize(("one", "rule"), RULES, ids=NAMED)
-def test_each_rule_knows_its_program_by_all_that_it_names(
-    one: Program, rule: Rule, tmp_path: Path
-) -> None:
-    every = list(parts(rule))
-    assert one.name in known(tmp_path / "all", every)
-    for left_out in range(len(every)):
-        rest = [part for at, part in enumerate(every) if at != left_out]
+def test_a_rule_needs_all_that_it_names(one: Program, rule: Rule) -> None:
+    names = {rule.executable: frozenset({1})} if rule.executable else {}
+    files = frozenset(patterns(rule))
+    assert one.id in {found.id for found in known_by(names, files)}
+    less = [({}, files)] if names else []
+    less += [(names, files - {left_out}) for left_out in files]
+    for running, seen in less:
         # Another rule may know it by what is left.
-        smaller = [r for r in one.known_by if r != rule and set(parts(r)) <= set(rest)]
-        assert smaller or one.name not in known(tmp_path / str(left_out), rest)
+        smaller = [
+            r
+            for r in one.known_by
+            if (r.executable is None or r.executable in running) and set(patterns(r)) <= seen
+        ]
+        assert smaller or one.id not in {found.id for found in known_by(running, seen)}
+
+
+def test_each_program_is_known_by_its_evidence_and_none_by_a_near_miss(tmp_path: Path) -> None:
+    rules = [rule for _, rule in RULES]
+    names = sorted({rule.executable for rule in rules if rule.executable})
+    texts = sorted({text for rule in rules for text in patterns(rule)})
+    # Each has started the next one, and all of them the workers.
+    workers = [("/srv/worker", "worker")] * 10
+    having = [(f"/usr/bin/{name}", name) for name in names] + workers
+    misses = [(f"/usr/bin/x{name}", f"x{name}") for name in names] + workers
+    every = known(tmp_path / "all", having + [(concrete(text), "") for text in texts])
+    assert every == {one.name for one, _ in RULES}
+    assert known(tmp_path / "near", misses + [(near(text), "") for text in texts]) == set()
 
 
 @pytest.mark.parametrize(
@@ -113,3 +134,16 @@ def test_a_version_in_the_name_is_the_same_program(comm: str, tmp_path: Path) ->
         ("/usr/lib/python3/dist-packages/pip/_internal/cli/main.py", ""),
     ]
     assert "pip" in known(tmp_path / "x", having)
+
+
+@pytest.mark.parametrize(
+    ("function", "known"),
+    [("go.etcd.io/bbolt.(*DB).Update", True), ("go.etcd.io/etcd.main", False)],
+)
+def test_what_is_part_of_another_program_is_known_by_its_code(function: str, known: bool) -> None:
+    frames = tuple(
+        CodeFrame(name, name, "store", None, None)
+        for name in ("os.(*File).Sync", function, "main.main")
+    )
+    said = [one.name for one in in_code([Link("called by", None, "", "callers", frames)])]
+    assert said == (["bbolt"] if known else [])

@@ -9,11 +9,12 @@ from iowhy.whys.named import (
     READ_BYTES,
     all_cpus,
     cpu_quota,
+    in_short,
     memory_limit,
     no_io_limit,
     read_into_memory,
 )
-from tests.whys.made import MIB, Story
+from tests.whys.made import KIB, MIB, MS, START, Story
 
 LOOP = 7 << 20
 
@@ -110,3 +111,43 @@ def test_the_file_is_that_of_the_version_which_holds_the_controller(tmp_path: Pa
         assert knob in cpu_quota(facts, 2)
         assert "/sys/fs/cgroup/memory/job/memory.limit_in_bytes" in memory_limit(facts, 200 * MIB)
         assert "/sys/fs/cgroup/job/io.max" in no_io_limit(facts, READ_BYTES, LOOP, "loop0")
+
+
+def test_a_group_that_a_script_moves_itself_to_is_named(tmp_path: Path) -> None:
+    argv = ("sh", "-c", "echo $$ >/sys/fs/cgroup/blkio/b/cgroup.procs; exec dd if=x")
+    with facts_of(story("/outer", argv).made(tmp_path)) as facts:
+        knob = "/sys/fs/cgroup/blkio/b/blkio.throttle.read_bps_device"
+        assert knob in no_io_limit(facts, READ_BYTES, LOOP, "loop0")
+
+
+@pytest.mark.parametrize(("listed", "typed"), [("/srv", "/srv"), ("/srv/updates", "/srv")])
+def test_what_is_read_outside_of_what_is_listed_is_read_too(
+    listed: str, typed: str, tmp_path: Path
+) -> None:
+    made = Story(2.0).caller("read", 100, blocked=9 * MS, bytes_=64 * KIB, ino=[301, 302, 303])
+    made.file(300, listed).file(301, "/srv/info/a").file(302, "/srv/info/b").file(303, "/srv/c")
+    for ino in (301, 302, 303):
+        made.requests(50, ino=ino)
+    made.call(START, "getdents64", {"cpu_ns": 2000}, tid=10, offset=0, ino=300, bytes_=None)
+    with facts_of(made.made(tmp_path)) as facts:
+        assert f"find {typed} -type f" in (read_into_memory(facts) or "")
+
+
+@pytest.mark.parametrize(("faults", "read"), [(180, "/srv/model"), (0, "/srv/code.pyc")])
+def test_what_page_faults_wait_for_is_not_the_file_that_calls_read(
+    faults: int, read: str, tmp_path: Path
+) -> None:
+    made = Story(2.0).file(301, "/srv/code.pyc").file(302, "/srv/model")
+    made.caller("read", 100, blocked=MS, bytes_=64 * KIB, ino=301)
+    made.thread(11, blocked=0.9 if faults else 0.0)
+    for number in range(faults):
+        made.wait(START + number * 10 * MS, 9 * MS, "page_read", None, tid=11)
+    made.requests(10, ino=301).requests(180, ino=302)
+    with facts_of(made.made(tmp_path)) as facts:
+        assert f"cat {read} " in (read_into_memory(facts) or "")
+
+
+def test_of_a_long_command_the_program_is_named(tmp_path: Path) -> None:
+    argv = ("sysbench", *map(str, range(9)))
+    with facts_of(story("/", argv).made(tmp_path)) as facts:
+        assert in_short(facts) == "sysbench …"

@@ -11,7 +11,6 @@ import duckdb
 import pytest
 
 import iowhy
-from iowhy.errors import Problem
 from iowhy.mcp import tools
 from iowhy.recordings import Recording, open_recording
 from iowhy.recordings.schema import tables
@@ -21,6 +20,7 @@ from iowhy.watching.moment import look
 from iowhy.whys.verdict import Verdict, judge
 from iowhy.whys.verdict_json import as_json
 from tests.command_line import invoke
+from tests.problems import wrong
 
 KEPT = Path(__file__).parents[2] / "docs" / "recordings"
 #: As sure as that is told as what it is.
@@ -136,5 +136,5 @@ def test_lists_and_exports_go_by_the_files(whole: Path, tmp_path: Path) -> None:
 def test_a_file_that_was_cut_short_is_not_read(whole: Path) -> None:
     file = whole / "syscalls" / "000001.parquet"
     file.write_bytes(file.read_bytes()[:-100])
-    with pytest.raises(Problem, match="syscalls"):
+    with wrong("file-damaged", path=file):
         judge(open_recording(whole))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from .conftest import Judge
+from .conftest import Judge, fixes_of, leads
 from .made import KIB, MS, Story
 
 
@@ -34,6 +34,26 @@ def test_syncs_that_somebody_elses_program_decides_on_are_left_out_as_a_whole(
     for own in ("/usr/bin/python3.11", "/home/me/load"):
         remedies = judged(_decides_itself(own)).findings[0].remedies
         assert "LMDB" in remedies[0] and not any("eatmydata" in one for one in remedies)
+
+
+def test_a_process_that_renames_itself_is_still_its_program(judged: Judge) -> None:
+    story = _decides_itself("/usr/bin/stress-ng")
+    for thread in story.tables["threads"]:
+        thread["comm"] = "stress-ng-hdd"
+    assert "eatmydata" in judged(story).findings[0].remedies[0]
+
+
+@pytest.mark.parametrize(("comm", "changes"), [("file", False), ("python3", True)])
+def test_who_pipes_to_somebody_elses_program_does_not_change_its_order(
+    comm: str, changes: bool, judged: Judge
+) -> None:
+    story = Story(4.0).file(201, f"/usr/bin/{comm}")
+    story.caller("pread64", 400, blocked=9 * MS, jump=True).requests(400, service=9 * MS, jump=True)
+    story.argv = ("sh", "-c", f"find /data | {comm} -")
+    for thread in story.tables["threads"]:
+        thread["comm"] = comm
+    found = leads(judged(story), "random-access", 0.8)
+    assert ("random-access.in-order" in fixes_of(found)) is changes
 
 
 def test_a_script_decides_on_the_syncs_of_what_it_starts_for_each(judged: Judge) -> None:

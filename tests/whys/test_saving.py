@@ -6,8 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from iowhy.sentences import worded
 from iowhy.whys import saving
 from iowhy.whys.facts import Facts
+from iowhy.whys.remedy import Fix, worth_first
+from tests.numbers_told import tells
 
 from .conftest import Judge
 from .made import KIB, MIB, MS, Story
@@ -142,7 +145,7 @@ def test_the_price_of_a_byte_is_told_by_reads_of_several_sizes(tmp_path: Path) -
         part = saving.all_but_moving(facts, ("waiting to read",), 10e6, "if")
         moving_s = 10e6 / rate.bytes_per_s
         assert part.part == pytest.approx(1 - moving_s / 2.0, abs=0.01)
-        assert part.condition.endswith("at 63.5 MB/s, as its reads of 4 KiB to 128 KiB show")
+        assert tells(part.condition, "63.5 MB/s", "4 KiB", "128 KiB")
 
 
 @pytest.mark.parametrize(
@@ -175,4 +178,18 @@ def test_direct_reads_of_4_kib_in_order_gain_what_larger_ones_save(judged: Judge
     story.caller("read", 50_000, blocked=33_000, bytes_=4 * KIB, reason="direct_io")
     found = judged(story.requests(50_000, service=33_000)).findings[0]
     assert found.cause == "small-requests" and found.gain == pytest.approx(0.67, abs=0.02)
-    assert "at 500 MB/s, a guess: probably SATA flash" in found.gain_condition
+    assert tells(found.gain_condition, "500 MB/s")
+
+
+def fix(gain: float, *, looks: bool = False) -> Fix:
+    return Fix(worded(f"made.{gain}", "Do it"), gain, looks=looks)
+
+
+def test_what_saves_less_than_half_of_the_best_is_not_first() -> None:
+    for gains, first in (((0.26, 0.98, 0.9), 0.98), ((0.49, 0.98), 0.49), ((0.1, 0.5, 0.98), 0.5)):
+        ordered = worth_first(tuple(map(fix, gains)))
+        assert ordered[0].gain == first and {one.gain for one in ordered} == set(gains)
+    # What only looks saves nothing yet: it stays in front, and nothing is held against it.
+    assert worth_first((fix(0.1, looks=True), fix(0.9)))[0].looks
+    assert worth_first((fix(0.4), fix(0.98, looks=True)))[0].gain == 0.4
+    assert worth_first(()) == ()

@@ -12,7 +12,7 @@ from iowhy.whys.shared_remedies import MORE, together
 from iowhy.whys.verdict import Verdict
 from iowhy.whys.verdict_json import as_json
 
-from .conftest import Judge, finding
+from .conftest import Judge, finding, fixes_of
 from .made import KIB, MS, START, Story
 
 
@@ -44,7 +44,8 @@ def test_a_warm_tree_takes_the_time_of_names_and_of_data(judged: Judge) -> None:
     names, data = both(verdict)
     assert verdict.findings[0] is data and data.share > names.share
     assert names.gain == data.gain == pytest.approx(names.share + data.share, abs=0.01)
-    assert names.remedies[0] == data.remedies[0] and "into memory before" in data.remedies[0]
+    assert names.remedies[0] == data.remedies[0]
+    assert fixes_of(data)[0] == "shared.warm-cache"
     assert names.gain_condition == "if they are in memory"
     assert len(names.remedies) == len(names.remedy_gains) == len(set(names.remedies)) == 4
     told = {
@@ -73,7 +74,7 @@ def test_not_where_a_second_run_finds_no_names(judged: Judge) -> None:
     verdict = judged(cold_tree(150, 300, removing=True))
     names, data = both(verdict)
     assert not names.gain_with and not data.gain_with
-    assert not any("into memory before" in one for one in names.remedies)
+    assert "shared.warm-cache" not in fixes_of(names)
     assert data.gain == pytest.approx(data.share) and names.gain <= names.share
 
 

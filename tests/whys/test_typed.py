@@ -5,6 +5,7 @@ import os
 import re
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ from iowhy.whys.next_step import next_steps
 from iowhy.whys.verdict import Verdict, judge
 from tests.command_line import invoke
 
+from .conftest import fixes_of
 from .made import FILE, FS, GIB, KIB, MS, PAGE, START, Story
 
 _QUOTED = re.compile(r"`([^`]+)`")
@@ -85,7 +87,7 @@ def taken(command: str) -> None:
     words = words[3:] if words[0] == "cd" else words
     words = words[1:] if words[0] == "sudo" else words
     assert words[0] == "iowhy" and not {"CMD", "PID", "NAME", "FILE", "REC"} & set(words), command
-    module = importlib.import_module(f"iowhy.cli.{words[1]}")
+    module = importlib.import_module(f"iowhy.cli.{words[1].replace('-', '_')}")
     ours = experiment.is_ours if words[1] == "experiment" else lambda _: False
     options = parse(module.Options, words[2:], ours)
     if words[1] == "experiment":
@@ -223,6 +225,7 @@ def test_sudo_gets_a_path_that_it_finds(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(
         "shutil.which", lambda name, path=None: None if path else f"/usr/bin/{name}"
     )
+    monkeypatch.setattr("sys.prefix", sys.base_prefix)
     monkeypatch.setattr("sysconfig.get_path", lambda _: str(tmp_path / "my venv"))
     assert invocation.as_root() == "sudo iowhy"
     (tmp_path / "my venv").mkdir()
@@ -261,5 +264,5 @@ def test_what_takes_its_input_away_is_not_run_again(deleted: bool | None, again:
     story.cache(lookups=400, misses=400).requests(400, bytes_=4 * KIB, service=2 * MS)
     verdict = recorded(story, "x.iowhy", argv=["mv", "/data/old", "/mnt/new"])
     found = next(one for one in verdict.findings if one.cause == "cache-cold")
-    assert any("into memory before" in one for one in found.remedies) is again
+    assert ("shared.warm-cache" in fixes_of(found)) is again
     assert (found.proof is not None) is again

@@ -9,8 +9,20 @@ import pytest
 from iowhy.errors import Problem, templates
 from iowhy.sentences import described
 from tests.words.catalogue import PACKAGE
+from tests.words.texts import ROOT
 
 _ERRORS = {"Problem", "CannotAct", "LevelFailed", "_NoS3A"}
+
+
+def test_tests_ask_for_ids_and_values_not_for_sentences() -> None:
+    asked = []
+    for path in (ROOT / "tests").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.raises":
+                kind = ast.unparse(node.args[0])
+                if kind.endswith("Problem") and any(one.arg == "match" for one in node.keywords):
+                    asked.append(f"{path}:{node.lineno}")
+    assert asked == [], "`with wrong(id, value=…)` of tests/problems.py"
 
 
 def test_each_error_of_the_code_has_its_sentence_and_each_sentence_its_error() -> None:

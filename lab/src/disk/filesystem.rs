@@ -1,5 +1,5 @@
 //! The disk as a FUSE filesystem of three files: `disk` (the bytes), `statistics` (counts as JSON) and
-//! `control` (write `pace on` or `pace off`).
+//! `control` (write `pace on`, `pace off` or `stall SECONDS`).
 
 use std::ffi::OsStr;
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use fuser::{
 };
 
 use super::backing::Backing;
+use super::faults;
 use super::model::Kind;
 use super::paced::PacedDisk;
 
@@ -33,6 +34,12 @@ const FILES: [(INodeNo, &str); 3] = [
 const DISK: INodeNo = FILES[0].0;
 const STATISTICS: INodeNo = FILES[1].0;
 const CONTROL: INodeNo = FILES[2].0;
+
+/// Of `stall 1.5`, the nanoseconds.
+fn stall_of(text: &[u8]) -> Option<u64> {
+    let length = std::str::from_utf8(text).ok()?.strip_prefix("stall ")?;
+    faults::seconds(length).ok()
+}
 
 /// The filesystem.
 pub struct DiskFilesystem {
@@ -86,7 +93,7 @@ impl DiskFilesystem {
 
     fn flush(&self, reply: ReplyEmpty) {
         self.disk
-            .submit(Kind::Flush, 0, 0, Box::new(move || reply.ok()));
+            .submit(Kind::Flush, 0, 0, Box::new(move |_| reply.ok()));
     }
 }
 
@@ -205,7 +212,10 @@ impl Filesystem for DiskFilesystem {
             return reply.data(&[]);
         }
         let backing = Arc::clone(&self.backing);
-        let answer = move || {
+        let answer = move |failed| {
+            if failed {
+                return reply.error(Errno::EIO);
+            }
             let mut reply = Some(reply);
             let sent = backing.read(offset, bytes as usize, |data| {
                 reply.take().map(|reply| reply.data(data))
@@ -234,7 +244,10 @@ impl Filesystem for DiskFilesystem {
             match data.trim_ascii() {
                 b"pace on" => self.disk.set_paced(true),
                 b"pace off" => self.disk.set_paced(false),
-                _ => return reply.error(Errno::EINVAL),
+                text => match stall_of(text) {
+                    Some(length_ns) => self.disk.stall(length_ns),
+                    None => return reply.error(Errno::EINVAL),
+                },
             }
             return reply.written(data.len() as u32);
         }
@@ -254,7 +267,13 @@ impl Filesystem for DiskFilesystem {
             Kind::Write,
             offset,
             bytes,
-            Box::new(move || reply.written(bytes as u32)),
+            Box::new(move |failed| {
+                if failed {
+                    reply.error(Errno::EIO);
+                } else {
+                    reply.written(bytes as u32);
+                }
+            }),
         );
     }
 

@@ -12,10 +12,17 @@ pub struct Chips {
     pub channels: usize,
     /// Time of a channel for one access.
     pub access_ns: u64,
+    /// Share of it that an access takes more or less, at most.
+    pub spread: f64,
     /// Rate of the bus that all channels share.
     pub bytes_per_s: u64,
     /// Time of a flush; nothing else is served meanwhile.
     pub flush_ns: u64,
+}
+
+/// A number of each request, from -1 to 1.
+fn unlike(id: Id) -> f64 {
+    (super::faults::mixed(id) as f64 / u64::MAX as f64) * 2.0 - 1.0
 }
 
 /// A flash disk at work.
@@ -51,13 +58,14 @@ impl Flash {
         end
     }
 
-    fn transfer_end(&mut self, now_ns: u64, bytes: u64) -> u64 {
+    fn transfer_end(&mut self, now_ns: u64, id: Id, bytes: u64) -> u64 {
         let channel = self
             .channel_free_ns
             .iter_mut()
             .min()
             .expect("a disk has at least one channel");
-        let found = (*channel).max(now_ns) + self.chips.access_ns;
+        let access = self.chips.access_ns as f64 * (1.0 + self.chips.spread * unlike(id));
+        let found = (*channel).max(now_ns) + access as u64;
         let moved = (u128::from(bytes) * 1_000_000_000 / u128::from(self.chips.bytes_per_s)) as u64;
         let end = found.max(self.bus_free_ns) + moved;
         *channel = end;
@@ -72,7 +80,7 @@ impl Device for Flash {
     fn submit(&mut self, now_ns: u64, request: Request) {
         let end = match request.kind {
             Kind::Flush => self.flush_end(now_ns),
-            Kind::Read | Kind::Write => self.transfer_end(now_ns, request.bytes),
+            Kind::Read | Kind::Write => self.transfer_end(now_ns, request.id, request.bytes),
         };
         self.answers.push(Reverse((end, request.id)));
     }
@@ -103,12 +111,17 @@ mod tests {
     const CHIPS: Chips = Chips {
         channels: 4,
         access_ns: 80_000,
+        spread: 0.0,
         bytes_per_s: 500_000_000,
         flush_ns: 1_000_000,
     };
 
     fn last(requests: &[Request]) -> u64 {
-        let mut disk = Flash::new(CHIPS);
+        last_of(CHIPS, requests)
+    }
+
+    fn last_of(chips: Chips, requests: &[Request]) -> u64 {
+        let mut disk = Flash::new(chips);
         for request in requests {
             disk.submit(0, *request);
         }
@@ -134,6 +147,17 @@ mod tests {
         assert_eq!(last(&four), 80_000 + 4 * 10_000);
         let large: Vec<_> = (0..100).map(|id| read(id, 1_000_000)).collect();
         assert!((200_000_000..230_000_000).contains(&last(&large)));
+    }
+
+    #[test]
+    fn accesses_differ_by_the_spread_and_by_no_more() {
+        let chips = Chips {
+            spread: 0.5,
+            ..CHIPS
+        };
+        let took: Vec<_> = (1..9).map(|id| last_of(chips, &[read(id, 0)])).collect();
+        assert!(took.iter().all(|ns| (40_000..=120_000).contains(ns)));
+        assert_ne!(took.first(), took.last());
     }
 
     #[test]

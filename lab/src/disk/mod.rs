@@ -6,7 +6,9 @@
 //! an fsync.
 
 pub mod backing;
+pub mod bucket;
 pub mod cache;
+pub mod faults;
 pub mod filesystem;
 pub mod flash;
 pub mod geometry;
@@ -26,6 +28,7 @@ use nix::mount::{umount2, MntFlags};
 use nix::sys::signal::{SigSet, Signal};
 
 use backing::{Backing, Place};
+use faults::Faults;
 use filesystem::DiskFilesystem;
 use paced::PacedDisk;
 use profile::{Changes, Profile};
@@ -34,7 +37,7 @@ use profile::{Changes, Profile};
 ///
 /// DIR gets three files: `disk`, to be put behind a loop device (losetup --direct-io=on DIR/disk),
 /// `statistics` (what was asked and done so far, as JSON) and `control` (write "pace off" to prepare at full
-/// speed, "pace on" to measure). One JSON line on standard output says that it is ready.
+/// speed, "pace on" to measure, "stall 2" for two seconds without an answer). One JSON line on standard output says that it is ready.
 #[derive(Parser, Debug)]
 #[command(name = "iowhy-disk", version)]
 pub struct Options {
@@ -55,6 +58,8 @@ pub struct Options {
     unpaced: bool,
     #[command(flatten)]
     changes: Changes,
+    #[command(flatten)]
+    faults: Faults,
 }
 
 /// Serves the disk that the options describe; returns when a signal ended it and it is unmounted.
@@ -75,6 +80,7 @@ pub fn serve(options: &Options) -> Result<()> {
             .with_context(|| format!("--backing {}", path.display()))?,
     };
     let device = options.profile.device(options.size, &options.changes);
+    let device = options.faults.of(device);
     let disk = Arc::new(PacedDisk::new(device, !options.unpaced));
     let filesystem = DiskFilesystem::new(Arc::clone(&disk), Arc::new(backing), options.size);
     let mut config = fuser::Config::default();

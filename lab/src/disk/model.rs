@@ -65,4 +65,12 @@ pub trait Device: Send {
 
     /// What the mechanism did so far.
     fn mechanics(&self) -> Mechanics;
+
+    /// Whether a request ends in an error, in the time that it takes.
+    fn fails(&self, _request: &Request) -> bool {
+        false
+    }
+
+    /// Answers nobody for a while; a disk without faults always answers.
+    fn stall(&mut self, _from_ns: u64, _length_ns: u64) {}
 }

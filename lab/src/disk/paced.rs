@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use super::model::{Device, Done, Id, Kind, Mechanics, Request};
 
-/// What gives an answer: called on the disk's own thread, or at once while the pace is off.
-pub type Answer = Box<dyn FnOnce() + Send>;
+/// What gives an answer, told whether the request failed: called on the disk's own thread, or at once while the pace is off.
+pub type Answer = Box<dyn FnOnce(bool) + Send>;
 
 /// What the disk was asked for, to be held against what a recorder saw.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -25,6 +25,8 @@ pub struct Asked {
     pub written_bytes: u64,
     /// Flush requests.
     pub flushes: u64,
+    /// Requests that it failed.
+    pub failed: u64,
 }
 
 /// One moment's counts.
@@ -44,7 +46,7 @@ pub struct Statistics {
 
 struct State {
     device: Box<dyn Device>,
-    answers: HashMap<Id, Answer>,
+    answers: HashMap<Id, (Answer, bool)>,
     next_id: Id,
     asked: Asked,
     paced: bool,
@@ -102,7 +104,7 @@ impl PacedDisk {
         }
         if !state.paced {
             drop(state);
-            answer();
+            answer(false);
             return;
         }
         let now = now_ns();
@@ -111,16 +113,16 @@ impl PacedDisk {
         let before = state.device.next_ns();
         let id = state.next_id;
         state.next_id += 1;
-        state.answers.insert(id, answer);
-        state.device.submit(
-            now,
-            Request {
-                id,
-                kind,
-                offset,
-                bytes,
-            },
-        );
+        let request = Request {
+            id,
+            kind,
+            offset,
+            bytes,
+        };
+        let failed = state.device.fails(&request);
+        state.asked.failed += u64::from(failed);
+        state.answers.insert(id, (answer, failed));
+        state.device.submit(now, request);
         let sooner = match (before, state.device.next_ns()) {
             (Some(before), Some(after)) => after < before,
             (before, after) => before != after,
@@ -130,9 +132,15 @@ impl PacedDisk {
         if sooner {
             self.changed.notify_one();
         }
-        for answer in answers {
-            answer();
+        for (answer, failed) in answers {
+            answer(failed);
         }
+    }
+
+    /// Answers nobody for a while from now on.
+    pub fn stall(&self, length_ns: u64) {
+        self.lock().device.stall(now_ns(), length_ns);
+        self.changed.notify_one();
     }
 
     /// Turns the timing on or off. What is under way keeps its times.
@@ -173,8 +181,8 @@ impl PacedDisk {
             if !done.is_empty() {
                 let answers = take_answers(&mut state, &done);
                 drop(state);
-                for answer in answers {
-                    answer();
+                for (answer, failed) in answers {
+                    answer(failed);
                 }
                 state = self.lock();
                 continue;
@@ -194,7 +202,7 @@ impl PacedDisk {
     }
 }
 
-fn take_answers(state: &mut State, done: &[Done]) -> Vec<Answer> {
+fn take_answers(state: &mut State, done: &[Done]) -> Vec<(Answer, bool)> {
     done.iter()
         .filter_map(|one| state.answers.remove(&one.id))
         .collect()
@@ -224,7 +232,7 @@ mod tests {
         for id in 0..300u64 {
             let sender = sender.clone();
             let kind = [Kind::Read, Kind::Write, Kind::Flush][(id % 3) as usize];
-            let answer = Box::new(move || sender.send(id).expect("the test listens"));
+            let answer = Box::new(move |_| sender.send(id).expect("the test listens"));
             disk.submit(
                 kind,
                 id * 4096,
@@ -251,7 +259,7 @@ mod tests {
             Kind::Read,
             1 << 29,
             4096,
-            Box::new(move || sender.send(()).unwrap()),
+            Box::new(move |_| sender.send(()).unwrap()),
         );
         assert!(receiver.try_recv().is_ok());
     }

@@ -2,6 +2,7 @@
 
 use clap::ValueEnum;
 
+use super::bucket::{Capped, Limit};
 use super::flash::{Chips, Flash};
 use super::geometry::Geometry;
 use super::model::Device;
@@ -19,7 +20,7 @@ pub enum Profile {
 }
 
 /// Figures that replace those of the profile.
-#[derive(Clone, Copy, Debug, Default, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 pub struct Changes {
     /// Transfer rate; on a mechanical disk at byte 0, falling by a fifth to the end.
     #[arg(long, value_name = "MB/S")]
@@ -33,6 +34,19 @@ pub struct Changes {
     /// Time of one access (ssd).
     #[arg(long, value_name = "US")]
     pub access_us: Option<f64>,
+    /// An access takes up to this share more or less (ssd), as real chips do.
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    pub access_spread: f64,
+    /// Accesses at once (ssd).
+    #[arg(long, value_name = "NUMBER")]
+    pub channels: Option<usize>,
+    /// A ceiling in front of the disk, of requests a second; the bucket begins full. May be given again: credits
+    /// (100:5000) and what they may be spent at (3000).
+    #[arg(long, value_name = "RATE[:BURST[:REFILL_MS]]")]
+    pub cap_requests: Vec<Limit>,
+    /// The same of bytes a second.
+    #[arg(long, value_name = "RATE[:BURST[:REFILL_MS]]")]
+    pub cap_bytes: Vec<Limit>,
 }
 
 fn ns(milliseconds: f64) -> u64 {
@@ -68,6 +82,7 @@ impl Profile {
         Chips {
             channels: 4,
             access_ns: 80_000,
+            spread: 0.0,
             bytes_per_s: 500_000_000,
             flush_ns: if self == Self::FlushSlow {
                 20_000_000
@@ -77,17 +92,26 @@ impl Profile {
         }
     }
 
-    /// A disk of this kind with some figures changed.
+    /// A disk of this kind with some figures changed, behind ceilings if there are any.
     pub fn device(self, size_bytes: u64, changes: &Changes) -> Box<dyn Device> {
+        let disk = self.uncapped(size_bytes, changes);
+        if changes.cap_requests.is_empty() && changes.cap_bytes.is_empty() {
+            return disk;
+        }
+        Box::new(Capped::new(disk, &changes.cap_requests, &changes.cap_bytes))
+    }
+
+    fn uncapped(self, size_bytes: u64, changes: &Changes) -> Box<dyn Device> {
         match self.geometry(size_bytes) {
             Some(usual) => Box::new(Rotating::new(mechanical(usual, changes))),
             None => {
                 let usual = self.chips();
                 Box::new(Flash::new(Chips {
+                    channels: changes.channels.unwrap_or(usual.channels),
                     access_ns: changes.access_us.map_or(usual.access_ns, |us| ns(us / 1e3)),
+                    spread: changes.access_spread.clamp(0.0, 1.0),
                     bytes_per_s: changes.megabytes_per_s.map_or(usual.bytes_per_s, rate),
                     flush_ns: changes.flush_ms.map_or(usual.flush_ns, ns),
-                    ..usual
                 }))
             }
         }

@@ -1,7 +1,6 @@
 """The full recording that a trigger starts: made, judged on the spot, moved to where it belongs, and said to who asked."""
 
 import json
-import socket
 import subprocess
 import sys
 import threading
@@ -17,7 +16,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from iowhy.agent import retention
+from iowhy.agent import host, retention
 from iowhy.agent.black_box import TAKEN, BlackBox, Running, move
 from iowhy.agent.deadline import Connections
 from iowhy.agent.settings import S, Settings
@@ -29,7 +28,7 @@ from iowhy.sources.live import RECORDER, program
 #: A full recording takes at most this part of what is kept.
 PART = 4
 JUDGED_WITHIN_S = 300
-JUDGE = ("nice", "-n", "10", sys.executable, "-m", "iowhy.agent.trigger_answer")
+JUDGE = (sys.executable, "-m", "iowhy.agent.trigger_answer")
 POSTED_WITHIN_S = 10
 #: A webhook that does not take a verdict is asked again after each of these.
 AGAIN_S = (2, 8)
@@ -58,7 +57,7 @@ class Judged(Struct, frozen=True):
             "trigger": self.trigger,
             "why": self.why,
             "of": self.of,
-            "host": socket.gethostname(),
+            "host": host.name(),
             "recording": None if self.recording is None else str(self.recording),
             "answer": self.answer,
             "cause": self.cause,

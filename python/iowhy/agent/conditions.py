@@ -5,9 +5,12 @@
     wait pN > TIME                       one service's uninterruptible waits for I/O
     (cpu|io|memory) pressure (some|full) > SHARE
     device NAME utilisation > SHARE
+    device NAME stalled > TIME           requests, and no answer for so long
+    device NAME capped                   a rate that stands still while requests queue
+    device NAME slower than its week > N times
     threads in D > NUMBER
 
-and, after each, `for TIME`: as long as it must hold without a break. What is not known does not hold. Calls, waits and requests can be
+and, after each, `for TIME`: as long as it must hold without a break. `any device` is each disk. What is not known does not hold. Calls, waits and requests can be
 limited to those of a service or on a device (`Scope`).
 """
 
@@ -18,7 +21,7 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from iowhy.agent.counted import Interval, Latency, percentile_ns
+from iowhy.agent.counted import Interval, Known, Latency, percentile_ns
 from iowhy.quantities import duration_ns
 from iowhy.tables import call_numbers
 
@@ -28,6 +31,9 @@ EXAMPLES = (
     "io pressure some > 20 %",
     "wait p99 > 100 ms for 30 s",
     "threads in D > 8",
+    "any device stalled > 2 s",
+    "device vda capped for 30 s",
+    "any device slower than its week > 3 times for 5 m",
 )
 #: Syncs that filesystems tell of without every call being traced.
 SYNCS = ("fsync", "fdatasync")
@@ -42,10 +48,11 @@ class Unreadable(ValueError):
 
 
 class Seen(Struct, frozen=True):
-    """One value of an interval: in ns, as a share or a number, and what it is of."""
+    """One value of an interval: in ns, as a share or a number, and what it is of; `words` say it, if the number does not."""
 
     value: float
     of: str
+    words: str = ""
 
 
 class Scope(Struct, frozen=True):
@@ -127,12 +134,19 @@ _PERCENTILE = re.compile(
 )
 _PRESSURE = re.compile(r"(cpu|io|memory)\s+pressure\s+(some|full)\Z")
 _DEVICE = re.compile(r"device\s+(\S+)\s+utilisation\Z")
+_WHICH = r"(?:any\s+device|device\s+(\S+))"
+_STATE = re.compile(_WHICH + r"\s+(stalled|slower\s+than\s+its\s+week)\Z")
+_CAPPED = re.compile(_WHICH + r"\s+capped(?:\s+for\s+(\S.*))?\Z")
+_TIMES = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*times\Z")
 _THREADS = re.compile(r"threads\s+in\s+D\Z")
 _SHARE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*%\Z")
 
 
 def read(text: str) -> Condition:
     """The condition that a line says. Raises Unreadable."""
+    if capped := _CAPPED.match(text.strip()):
+        for_ns = _time(capped[2]) if capped[2] else 0
+        return _of_device(text, capped[1], _at_ceiling, 0.5, for_ns)
     form = _FORM.match(text.strip())
     if form is None:
         raise Unreadable(f"no condition; one is `{EXAMPLES[0]}`")
@@ -150,12 +164,56 @@ def read(text: str) -> Condition:
     if found := _DEVICE.match(what):
         unseen, about = partial(_no_disk, found[1]), Subject("request", None, found[1])
         return Condition(text, _utilisation(found[1]), _share(limit), for_ns, unseen, about)
+    if found := _STATE.match(what):
+        if found[2] == "stalled":
+            return _of_device(text, found[1], _silent, _time(limit), for_ns)
+        return _of_device(text, found[1], _slower, _times(limit), for_ns)
     if _THREADS.match(what):
         if not limit.isdecimal():
             raise Unreadable(f"{limit}: give a number of threads")
         unseen = partial(_not_run, (WAITS,))
         return Condition(text, _waiting, float(limit), for_ns, unseen, Subject("io_wait"))
     raise Unreadable(f"{what}: nothing that can be watched; examples: {'; '.join(EXAMPLES)}")
+
+
+def _of_device(
+    text: str, name: str | None, says: Callable[[Known], Seen | None], limit: float, for_ns: int
+) -> Condition:
+    """Of a disk of that name; None: of any."""
+
+    def observe(interval: Interval) -> Iterator[Seen]:
+        for dev, known in interval.known.items():
+            seen = says(known)
+            disk = device_name(interval, dev)
+            if seen is not None and name in (None, disk):
+                yield replace(seen, of=disk)
+
+    def unseen(interval: Interval) -> str | None:
+        missing = None if name is None else _no_disk(name, interval)
+        return missing or _not_run((REQUESTS,), interval)
+
+    return Condition(
+        text,
+        observe,
+        limit,
+        for_ns,
+        unseen,
+        Subject("request", None, name),
+    )
+
+
+def _silent(known: Known) -> Seen | None:
+    return Seen(known.silent_ns, "") if known.silent_ns else None
+
+
+def _at_ceiling(known: Known) -> Seen | None:
+    return None if known.ceiling is None else Seen(1.0, "", known.ceiling)
+
+
+def _slower(known: Known) -> Seen | None:
+    if known.slower is None:
+        return None
+    return Seen(known.slower, "", f"{known.slower:.1f} times")
 
 
 def limited(condition: Condition, scope: Scope, per_hour: int | None) -> Condition:
@@ -186,6 +244,13 @@ def _time(text: str) -> int:
     if not found:
         raise Unreadable(f"{text}: give a time such as 50 ms or 10 s")
     return found
+
+
+def _times(text: str) -> float:
+    found = _TIMES.match(text)
+    if found is None or float(found[1]) <= 1:
+        raise Unreadable(f"{text}: give a number above 1, such as 3 times")
+    return float(found[1])
 
 
 def _share(text: str) -> float:

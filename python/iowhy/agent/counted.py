@@ -61,10 +61,20 @@ class Disk(Struct, frozen=True):
     utilisation: float | None
 
 
+class Known(Struct, frozen=True):
+    """What an interval says of one disk, from what is usual for it (devices.py). `silent_ns`: for how long a request had no answer, while
+    others took a fiftieth or there was none. `ceiling`: what it does at its ceiling, in words; None: it is at none, or that is not
+    known. `slower`: how many times longer requests take than in its own week, None if not known."""
+
+    silent_ns: int = 0
+    ceiling: str | None = None
+    slower: float | None = None
+
+
 class Interval(Struct, frozen=True):
     """One interval. `pressure`: the share of it that tasks stalled, by resource and kind (`io`, `some`). `waiting`: threads
     in uninterruptible sleep at its end. `closed`: recordings that were closed. `failed`: why it is in no recording, or
-    only in a part of one. `lacking`: sensors that do not run, and why."""
+    only in a part of one. `lacking`: sensors that do not run, and why. `known`: of disks, by their numbers, what the agent makes of it."""
 
     at_ns: int
     interval_ns: int
@@ -79,6 +89,7 @@ class Interval(Struct, frozen=True):
     closed: Sequence[str]
     failed: str | None = None
     lacking: Mapping[str, str] = field(default_factory=dict)
+    known: Mapping[int, Known] = field(default_factory=dict)
 
 
 def read(line: str) -> Interval:

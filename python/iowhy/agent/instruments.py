@@ -100,6 +100,13 @@ INSTRUMENTS = (
         lambda totals: totals.verdicts,
     ),
     Instrument(
+        "iowhy.statement_time",
+        "s",
+        "Time of sessions of databases in a statement, by what their server says that they wait for (none: nothing), sampled",
+        ("statement_id", "statement", "wait"),
+        lambda totals: dict(totals.statement_s),
+    ),
+    Instrument(
         "iowhy.lost_events",
         "{event}",
         "Events for which the kernel's tables had no room",

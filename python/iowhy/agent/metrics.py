@@ -60,4 +60,6 @@ def serve(address: tuple[str, int], totals: Totals) -> None:
     try:
         start_http_server(port, host, registry)
     except OSError as error:
-        raise Problem("metrics", host=host, port=port, error=error.strerror) from None
+        raise Problem(
+            "metrics-address-unusable", host=host, port=port, error=error.strerror
+        ) from None

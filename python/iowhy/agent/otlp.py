@@ -6,14 +6,13 @@ more attributes of the resource come from the environment (OTEL_EXPORTER_OTLP_HE
 """
 
 import logging
-import socket
 import threading
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from iowhy.agent import instruments
+from iowhy.agent import host, instruments
 from iowhy.agent.deadline import Connections
 from iowhy.agent.instruments import INSTRUMENTS, Instrument
 from iowhy.agent.totals import BOUNDS_NS, S, Totals
@@ -57,7 +56,7 @@ class Push:
             {
                 "service.name": "iowhy-agent",
                 "service.version": VERSION,
-                "host.name": socket.gethostname(),
+                "host.name": host.name(),
             }
         )
         self._start_ns = time.time_ns()

@@ -1,5 +1,6 @@
 """The agent while it runs: it follows what is counted, starts recordings, keeps within its bounds, and says what it does."""
 
+import os
 import signal
 import subprocess
 import time
@@ -14,6 +15,7 @@ from iowhy.agent import retention, systemd
 from iowhy.agent.black_box import BlackBox, folder_of, left_in_memory, move
 from iowhy.agent.capture import END, Captures, Judged
 from iowhy.agent.counted import Interval, read
+from iowhy.agent.devices import Devices
 from iowhy.agent.events import Lines, signals
 from iowhy.agent.otlp import Push
 from iowhy.agent.settings import S, Settings
@@ -26,6 +28,7 @@ from iowhy.messages import printable
 from iowhy.recordings.folder_lock import alone_in, holder
 from iowhy.sources.lifeline import Recorder
 from iowhy.sources.live import RECORDER, program
+from iowhy.sources.statements.followed import Followed
 from iowhy.users import is_own
 
 LOCK = ".agent"
@@ -45,6 +48,7 @@ AT_START = {
     "calls": "calls",
     "metrics": "metrics",
     "otlp": "otlp",
+    "statements": "statements",
     "black_box_ns": "black-box",
     "black_box_bytes": "black-box-size",
 }
@@ -84,6 +88,13 @@ def running(directory: Path) -> int:
     return found
 
 
+def stopped(settings: Settings) -> int | None:
+    """For how many seconds the agent of these settings has not counted, though it runs; None: it counts. Raises Problem if none runs."""
+    running(settings.directory)
+    quiet_s = time.time() - (settings.directory / LOCK).stat().st_mtime
+    return round(quiet_s) if quiet_s > settings.every_ns / S * 3 + PATIENCE_S else None
+
+
 class Service:
     """One agent. `totals` is what metrics show."""
 
@@ -92,7 +103,7 @@ class Service:
         self.settings, self.again = settings, again
         self.totals = Totals()
         self.clock = WallClock()
-        self.watch = Watch(settings.triggers)
+        self.watch = Watch(settings.triggers, Devices(settings.directory))
         self.budget = Budget(settings.directory, settings.cool_down_ns, settings.per_hour)
         self.captures = Captures(
             settings, self.budget, self._judged, partial(self._sent, "verdict", "the webhook")
@@ -107,6 +118,7 @@ class Service:
             if settings.otlp is None
             else Push(settings.otlp, self.totals, partial(self._sent, "metrics", "OTLP"))
         )
+        self.followed: Followed | None = None
         self._know_triggers()
         self._suppressed: set[tuple[str, str]] = set()
         self._unseen: dict[str, str | None] = {}
@@ -136,12 +148,16 @@ class Service:
             else:
                 self._out_of_memory()
                 self._recover("kept what an earlier agent left")
+            if self.settings.statements is not None:
+                self.followed = Followed(self.settings.statements, self.totals.ran)
             self._prune()
             self.captures.inherited = self._inherited = () if held is None else (held,)
             with self._box():
                 self._follow()
             if not self.captures.under_way():
                 self._recover("kept")
+        if self.followed is not None:
+            self.followed.end()
         self._prune()
         if self.push is not None:
             self.push.end()
@@ -161,16 +177,17 @@ class Service:
                 for number in asked.take():
                     self._signal(number)
                 if line == "" and not self._ends:
-                    raise Problem(
-                        "aggregate-ended-status", recorder=RECORDER, status=counting.wait()
-                    )
+                    raise Problem("aggregate-ended", recorder=RECORDER, status=counting.wait())
                 if line:
                     late = time.monotonic() + every_s * 2 + PATIENCE_S
                     self._interval(read(line))
                 # Where no interval comes any more, the watchdog is right.
                 if time.monotonic() < late:
                     systemd.notify("WATCHDOG=1")
+                    with suppress(OSError):
+                        os.utime(self.settings.directory / LOCK)
             systemd.notify("STOPPING=1")
+            self.watch.devices.keep()
             self.captures.end()
             if self.captures.under_way():
                 say("a recording did not end in time: the next agent keeps it")

@@ -24,7 +24,8 @@ class Settings(Struct, frozen=True):
     """`keep_bytes`: all that is in `directory`, at most; `keep_ns`: no recording is kept longer. Each trigger records for
     `record_ns`, at least `cool_down_ns` after its recording before ended, `per_hour` times at most. `calls`: every I/O
     call is timed. `metrics`: host and port of the Prometheus endpoint, None: there is none. `upload`: the prefix in an object store that all
-    recordings go to as well; `otlp`: the address that metrics are pushed to. `black_box_ns`:
+    recordings go to as well; `otlp`: the address that metrics are pushed to. `statements`: how to connect to databases whose statements have metrics, empty: as
+    their own users; None: they have none. `black_box_ns`:
     what is recorded fully of the time before a trigger, in memory, which takes `black_box_bytes` at most; None: nothing."""
 
     directory: Path = DIRECTORY
@@ -40,6 +41,7 @@ class Settings(Struct, frozen=True):
     webhook: str | None = None
     upload: Path | None = None
     otlp: str | None = None
+    statements: str | None = None
     black_box_ns: int | None = None
     black_box_bytes: int = 256 * 2**20
     triggers: Mapping[str, Condition] = field(default_factory=dict)
@@ -69,6 +71,16 @@ def _number(value: Any) -> int:
 def _truth(value: Any) -> bool:
     if type(value) is not bool:
         raise ValueError("give true or false")
+    return value
+
+
+def _dsn(value: Any) -> str | None:
+    if value is True or value is False:
+        return "" if value else None
+    if not isinstance(value, str) or re.search(r"passw|//[^/@]*:[^/@]*@", value):
+        raise ValueError(
+            "give true, or a DSN without a password: that is in ~/.pgpass, PGPASSWORD or MYSQL_PWD"
+        )
     return value
 
 
@@ -114,6 +126,7 @@ _KEYS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "calls": ("calls", _truth),
     "metrics": ("metrics", address),
     "otlp": ("otlp", _web),
+    "statements": ("statements", _dsn),
     "black-box": ("black_box_ns", duration),
     "black-box-size": ("black_box_bytes", _size),
     "webhook": ("webhook", _web),
@@ -129,7 +142,7 @@ def read(file: Path) -> Settings:
     except OSError as error:
         raise Problem("agent-settings-unreadable", path=file, error=error.strerror) from None
     except UnicodeDecodeError:
-        raise Problem("not-text-utf-8", path=file) from None
+        raise Problem("settings-not-text", path=file) from None
     except tomllib.TOMLDecodeError as error:
         raise Problem("path-error", path=file, error=_placed(str(error))) from None
     return _settings(_Places(file, text), found)
@@ -150,7 +163,7 @@ class _Places(Struct, frozen=True):
     def problem(self, table: str | None, key: str, what: str) -> Problem:
         line = self._line(table, key)
         where = f"{self.file}: line {line}" if line else f"{self.file}"
-        return Problem("where-key-what", where=where, key=key, what=what)
+        return Problem("setting-wrong", where=where, key=key, what=what)
 
     def of_trigger(self, trigger: str, key: str | None, what: str) -> Problem:
         """Of a trigger, whose keys are in its own table, or in its line."""
@@ -158,7 +171,7 @@ class _Places(Struct, frozen=True):
         line = line or self._line(None, f"triggers.{trigger}") or self._line("triggers", trigger)
         where = f"{self.file}: line {line}" if line else f"{self.file}"
         named = trigger if key in (None, "when") else f"{trigger}: {key}"
-        return Problem("where-named-what", where=where, named=named, what=what)
+        return Problem("trigger-wrong", where=where, named=named, what=what)
 
     def _line(self, table: str | None, key: str) -> int | None:
         """The line of a key in a table, or of a table; None if it is written in its own way."""

@@ -66,7 +66,5 @@ def _begin_to_count(service: Service) -> None:
     ):
         while not list(Path(name).glob(f"*/{MANIFEST}")):
             if counting.poll() is not None:
-                raise Problem(
-                    "aggregate-ended-status", recorder=RECORDER, status=counting.returncode
-                )
+                raise Problem("aggregate-ended", recorder=RECORDER, status=counting.returncode)
             time.sleep(LOOK_EVERY_S)

@@ -11,6 +11,8 @@ S = 10**9
 #: Containers and services that have metrics of their own; all others together are OTHER.
 SERVICES = 100
 OTHER = "other"
+#: Statements of databases that have metrics of their own, and of each text what these have.
+STATEMENTS, STATEMENT_CHARACTERS = 100, 200
 #: Groups whose use is remembered, and after how long it counts half.
 KNOWN = 1000
 HALF_S = 600.0
@@ -64,10 +66,22 @@ class Totals(Struct):
     verdicts: dict[tuple[str, str], int] = field(default_factory=dict)
     kept_bytes: int = 0
     sent: dict[tuple[str, str], int] = field(default_factory=dict)
+    #: Seconds of sessions by statement, its text, and the server's kind of wait.
+    statement_s: dict[tuple[str, str, str], float] = field(default_factory=dict)
     to_upload: int = 0
     groups: set[Group] = field(default_factory=set)
     #: How much each group has used lately: ns of waiting, and bytes.
     used: dict[Group, float] = field(default_factory=dict)
+
+    def ran(self, shares: Sequence[tuple[str, str, str, float]]) -> None:
+        """Adds what sessions of databases did; statements beyond the first STATEMENTS are OTHER."""
+        known = {key[0] for key in self.statement_s}
+        for id_, text, wait, seconds in shares:
+            if id_ not in known and len(known) >= STATEMENTS:
+                id_, text = OTHER, OTHER
+            known.add(id_)
+            key = id_, text[:STATEMENT_CHARACTERS], wait
+            self.statement_s[key] = self.statement_s.get(key, 0.0) + seconds
 
     def add(self, interval: Interval) -> None:
         """Adds one interval."""

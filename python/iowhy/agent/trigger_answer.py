@@ -4,6 +4,7 @@ Run as a program (`python -m iowhy.agent.trigger_answer EVENT RECORDING`) it pri
 """
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +18,7 @@ from iowhy.agent.triggers import Event
 from iowhy.recordings import Recording, open_recording
 from iowhy.recordings.sql_text import text_literal
 from iowhy.relations import Relations
+from iowhy.whys.phases import PhaseDone
 
 #: Processes that are judged, those that were slow for the longest.
 MOST = 100
@@ -147,16 +149,31 @@ def _called(event: Event) -> str:
     return f"{name} calls" if kind in ("call", "sync") else "waits for I/O"
 
 
+def of_the_moment(phases: Sequence[PhaseDone], event: Event) -> int | None:
+    """The phase of what triggered, of a recording that begins before it: of those while the condition held, the one in which most was
+    waited; None if the trigger is what the recording begins with."""
+    until_s = event.before_ns / 1e9
+    since_s = max(0.0, until_s - event.held_ns / 1e9)
+    held = [one for one in phases if one.begin_s < until_s and one.end_s > since_s]
+    if event.before_ns <= 0 or not held:
+        return None
+    return max(
+        held, key=lambda one: (one.waited_ns or 0) / max(one.end_s - one.begin_s, 1e-9)
+    ).number
+
+
 def document(recording: Recording, event: Event | None) -> dict[str, Any]:
     """The object of `iowhy why --json` of those whom the event is about, with `event`; of the whole machine if there is none."""
     from iowhy.commands.overview import overview, overview_of
     from iowhy.views.verdict_page import as_document
 
     answer = None if event is None else answered(recording, event)
-    if answer is None or not answer.pids:
-        found = as_document(overview(recording))
-    else:
-        found = as_document(overview_of(recording, answer.pids))
+    pids = () if answer is None else answer.pids
+    judged = overview_of(recording, pids) if pids else overview(recording)
+    phase = None if event is None else of_the_moment(judged.verdict.phases, event)
+    if phase is not None:
+        judged = overview_of(recording, pids, phase=phase)
+    found = as_document(judged)
     if answer is not None:
         found["event"] = answer.text
         found["answer"] = f"{answer.text} {found['answer']}"
@@ -164,5 +181,6 @@ def document(recording: Recording, event: Event | None) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
+    os.nice(10)
     given, path = sys.argv[1:]
     print(json.dumps(document(open_recording(Path(path)), Event.read(given))))

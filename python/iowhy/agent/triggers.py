@@ -13,11 +13,15 @@ from pathlib import Path
 
 import msgspec
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from iowhy.agent.conditions import Condition, Seen, Subject
 from iowhy.agent.counted import Interval
+from iowhy.agent.devices import Devices
 
 HOUR_NS = 3600 * 10**9
+#: Limits of less are shares and numbers.
+SHORTEST_LIMIT_NS = 100
 STATE = ".state.json"
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 
@@ -55,7 +59,11 @@ class Event(Struct, frozen=True):
         if condition is None:
             return None
         subject, scope = condition.subject, condition.scope
-        timed = subject.kind != "machine" and condition.limit >= 1 and subject.device is None
+        timed = (
+            subject.kind != "machine"
+            and condition.limit >= SHORTEST_LIMIT_NS
+            and subject.device is None
+        )
         device, service = scope.device or subject.device, scope.service
         if subject.kind == "request":
             device = device or fired.of
@@ -84,8 +92,10 @@ class Event(Struct, frozen=True):
 class Watch:
     """Which conditions have held for as long as they must, each of one service or disk."""
 
-    def __init__(self, triggers: Mapping[str, Condition]) -> None:
+    def __init__(self, triggers: Mapping[str, Condition], devices: Devices | None = None) -> None:
+        """`devices` is what is usual for each disk."""
         self.triggers = triggers
+        self.devices = devices or Devices()
         self._held_ns: dict[tuple[str, str], int] = {}
 
     def change(self, triggers: Mapping[str, Condition]) -> None:
@@ -99,6 +109,7 @@ class Watch:
 
     def look(self, interval: Interval) -> Iterator[Fired]:
         """Those that hold at the end of this interval: each at the first, and at all after it; the worst of a trigger first."""
+        interval = replace(interval, known=self.devices.look(interval))
         before, self._held_ns = self._held_ns, {}
         for name, condition in self.triggers.items():
             for seen in condition.above(interval):
@@ -113,7 +124,9 @@ def said(condition: Condition, seen: Seen) -> str:
     """`fsync p99 > 50 ms for 10 s: 62.9 ms of db`."""
     from iowhy.units import duration
 
-    if "threads in D" in condition.text:
+    if seen.words:
+        value = seen.words
+    elif "threads in D" in condition.text:
         value = f"{seen.value:.0f}"
     elif condition.limit < 1:
         value = f"{seen.value * 100:.0f} %"

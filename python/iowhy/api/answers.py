@@ -103,7 +103,7 @@ class Rows:
             connection.execute(f"CREATE TEMP VIEW rows AS SELECT {listed} FROM given")
             return ask(connection)
         except duckdb.Error as error:
-            raise Problem("sql", error=first_line(error)) from None
+            raise Problem("rows-sql-wrong", error=first_line(error)) from None
         finally:
             connection.close()
 
@@ -228,6 +228,14 @@ class Opened(Struct, frozen=True, dict=True):
         return verdict_page.as_document(self.overview)
 
     @aside()
+    def what_if(self, *devices: str) -> dict[str, Any]:
+        """The object of `iowhy what-if --json`; `devices` as its `--device`. Raises Problem for a device that it does not know."""
+        from iowhy.commands.what_if import what_if
+        from iowhy.views.what_if_page import as_document
+
+        return as_document(what_if(self.recording, devices))
+
+    @aside()
     def report(
         self,
         name: str,
@@ -252,7 +260,15 @@ class Opened(Struct, frozen=True, dict=True):
         filters = filters_of(
             since=since, until=until, pid=pid, container=container, file=file, device=device
         )
-        return Rows(run(self.recording, name, filters), statement(self.recording, name, filters))
+        asked = (self.recording, name, filters, lambda _: self._causes_of_phases)
+        return Rows(run(*asked), statement(*asked))
+
+    @cached_property
+    def _causes_of_phases(self) -> list[str | None]:
+        """Judged once for the rows of a report and its statement."""
+        from iowhy.commands.report import leading_causes
+
+        return leading_causes(self.recording)
 
     @aside()
     def sql(self, select: str) -> Rows:
@@ -274,7 +290,7 @@ class Opened(Struct, frozen=True, dict=True):
 
         found = next((one for one in _figures() if one.name == name), None)
         if found is None:
-            raise Problem("there-no-chart-choose", name=name, charts=", ".join(self.charts))
+            raise Problem("no-such-chart", name=name, charts=", ".join(self.charts))
         with self.recording.damage_named(), Relations(self.recording) as relations:
             return Chart(drawn(relations, found), self.overview)
 
@@ -319,7 +335,7 @@ def _needed(package: str, method: str, brought_by: str | None = None) -> Any:
         return import_module(package)
     except ImportError:
         raise Problem(
-            "needs-pip-install", method=method, package=package, brought_by=brought_by or package
+            "package-missing", method=method, package=package, brought_by=brought_by or package
         ) from None
 
 

@@ -23,7 +23,7 @@ def of_commands(asked: Options) -> Answer:
 
     command.growths_of(asked)  # are refused: runs of commands are not recorded
     if len(asked.sides) != 1:
-        raise Problem("vs-give-one-command")
+        raise Problem("vs-with-several")
     asked.exports.check()
     line = TrialsLine(asked.trials.quiet)
     try:
@@ -52,7 +52,7 @@ def of_recordings(asked: Options, given: Sequence[str]) -> Answer:
     of_trials = {keyword(one) for one in parameters(Trials)} | {"export_json", "force"}
     for name in given:
         if name in of_trials:
-            raise Problem("such-options-commands-give", name=name)
+            raise Problem("option-of-commands", name=name)
     if len(asked.sides) < 2:
         raise Problem("api-compares-two")
     growths = command.growths_of(asked)

@@ -70,7 +70,7 @@ def record(argv: Sequence[str], output: Place | None = None, **options: Any) -> 
     try:
         carry_out(plan)
     except SystemExit as ended:
-        raise Problem("nothing-was-recorded", why=_why(asked.argv, ended.code)) from None
+        raise _not_recorded(asked.argv, ended.code) from None
     found = Opened(plan.out)
     if not expected.anything:
         return found
@@ -79,13 +79,13 @@ def record(argv: Sequence[str], output: Place | None = None, **options: Any) -> 
     return Opened(plan.out, judged.broken)
 
 
-def _why(argv: Sequence[str], status: object) -> str:
+def _not_recorded(argv: Sequence[str], status: object) -> Problem:
     """Why the recorder has ended, by its exit status, which is a shell's (sh(1)) for what cannot be run."""
     if argv and status == 127:
-        return f"command not found: {argv[0]}"
+        return Problem("command-not-found", command=argv[0])
     if argv and status == 126:
-        return f"cannot run {argv[0]}: it is not a program, or there is no right to run it"
-    return "the recorder has said why on stderr"
+        return Problem("command-not-a-program", command=argv[0])
+    return Problem("nothing-was-recorded")
 
 
 def _new_place(function: str, output: Place | None) -> Path | None:
@@ -102,7 +102,7 @@ def recording(output: Place | None = None, *, mode: str = "auto") -> Iterator[Op
     from iowhy.sources.aside import aside
 
     if mode not in ("auto", "bpf", "proc"):
-        raise Problem("mode-choose-auto-bpf", mode=mode)
+        raise Problem("mode-unknown", mode=mode)
     with aside():
         from iowhy.options.recordings import check_new
         from iowhy.sources.live import name_for

@@ -14,41 +14,9 @@ WITH cells AS (
         start_ns, elapsed_ns, grid_ns, last_cell,
         (last_cell + 240) // 240 AS together
     FROM budget_grid
-), waiting AS (
-    SELECT row_id, sum(parts) AS parts FROM off_cpu WHERE class <> 'idle' GROUP BY row_id
-), located AS (
-    SELECT
-        cell, 'user' AS class,
-        (user_parts - user_slack_parts) * critical_share + user_slack_parts * slack_share AS parts
-    FROM budget_cells
-    UNION ALL
-    SELECT
-        cell, 'kernel',
-        (kernel_parts - kernel_slack_parts) * critical_share + kernel_slack_parts * slack_share
-    FROM budget_cells
-    UNION ALL
-    SELECT
-        cell, 'recorder',
-        (recorder_parts - recorder_slack_parts) * critical_share + recorder_slack_parts * slack_share
-    FROM budget_cells
-    UNION ALL
-    SELECT
-        cell, 'runnable',
-        (runnable_parts - runnable_slack_parts) * critical_share + runnable_slack_parts * slack_share
-    FROM budget_cells
-    UNION ALL
-    SELECT
-        r.cell, o.class,
-        r.waiting_parts * (o.parts / w.parts)
-            * ((1 - r.waiting_slack) * b.critical_share + r.waiting_slack * b.slack_share)
-    FROM cell_times r
-    JOIN budget_cells b ON b.cell = r.cell
-    JOIN waiting w ON w.row_id = r.row_id
-    JOIN off_cpu o ON o.row_id = r.row_id
-    WHERE o.class <> 'idle' AND w.parts > 0 AND r.waiting_parts > 0
 ), summed AS (
-    SELECT l.cell // g.together AS place, l.class, sum(l.parts) / 16 AS elapsed_ns
-    FROM located l
+    SELECT l.cell // g.together AS place, l.class, sum(l.elapsed_ns) AS elapsed_ns
+    FROM class_cells l
     CROSS JOIN cells g
     GROUP BY 1, 2
 ), places AS (

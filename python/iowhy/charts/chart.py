@@ -48,7 +48,7 @@ def parse(name: str, text: str) -> Chart:
     fields = headed.fields
     if fields["draws"] not in KINDS:
         raise Problem(
-            "sql-draws-not-one", name=name, fields=fields["draws"], kinds=", ".join(KINDS)
+            "sql-drawing-unknown", name=name, fields=fields["draws"], kinds=", ".join(KINDS)
         )
     if not fields["place"].isdecimal():
         raise Problem("sql-place-not-number", name=name, fields=fields["place"])
@@ -131,5 +131,5 @@ def _tables(text: str, name: str) -> tuple[str, ...]:
     named = tuple(word.strip() for word in text.split(" or ") if word.strip())
     for one in named:
         if one not in tables():
-            raise Problem("sql-needs-not-table", name=name, one=one)
+            raise Problem("sql-needs-unknown", name=name, one=one)
     return named

@@ -20,6 +20,7 @@ ABOUT = "Finds out why I/O is slow, shows the fix with its saving and risk, and 
 COMMANDS = (
     "run",
     "why",
+    "what-if",
     "explain",
     "top",
     "agent",
@@ -28,6 +29,8 @@ COMMANDS = (
     "sql",
     "diagnose",
     "experiment",
+    "tune",
+    "device-model",
     "compare",
     "fleet",
     "lab",
@@ -103,7 +106,7 @@ def whole() -> Group:
 
 def command(name: str) -> Command | Group:
     """The command of this name: its module is imported."""
-    module = import_module(f"iowhy.cli.{name}")
+    module = import_module(f"iowhy.cli.{name.replace('-', '_')}")
     path = f"iowhy {name}"
     inner: Mapping[str, tuple[type, Callable[[Any], None]]] | None = getattr(
         module, "COMMANDS", None

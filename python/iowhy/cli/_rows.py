@@ -24,11 +24,11 @@ MOST_PRINTED = 1_000_000
 def check_destination(to: TableOutput) -> None:
     """Before the query, which may take long: can its result be written? Raises Problem."""
     if to.format == "table" and to.output is not None:
-        raise Problem("format-table-goes-terminal")
+        raise Problem("table-is-for-terminals")
     if to.output is not None:
         check_free(to.output, to.force)
     elif to.format == "parquet" and sys.stdout.isatty():
-        raise Problem("format-parquet-binary-give")
+        raise Problem("parquet-is-binary")
 
 
 def rows_shown(to: TableOutput, report: "Report | None" = None) -> int | None:

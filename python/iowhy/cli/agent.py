@@ -58,6 +58,15 @@ class Check:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Alive:
+    """Which agent is meant."""
+
+    settings: Path | None = option(
+        "-c", "--config", help=f"Its file; by default {FILE}, if there is one.", metavar="FILE"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class Show:
     """What is shown."""
 
@@ -127,12 +136,23 @@ def check(options: Check) -> None:
         print(f"an agent works there now (process {at_work}); `systemctl reload iowhy-agent`")
 
 
+def alive(options: Alive) -> None:
+    """Say whether the agent counts (for probes of containers): status 0 if it does."""
+    from iowhy.agent import service
+
+    found = _settings(options.settings)
+    quiet_s = service.stopped(found)
+    if quiet_s is not None:
+        raise Problem("agent-counts-no-more", path=found.directory, seconds=quiet_s)
+    print(f"{found.directory}: the agent counts")
+
+
 def show(options: Show) -> None:
     """Print a file for the agent: its systemd unit, alert rules, a board."""
     from iowhy.agent import shipped
 
     if options.what is None:
-        raise Problem("file-there", files=", ".join(shipped.FILES))
+        raise Problem("agent-show-of-what", files=", ".join(shipped.FILES))
     print(shipped.text(options.what), end="")
 
 
@@ -140,5 +160,6 @@ COMMANDS: Mapping[str, tuple[type, Callable[[Any], None]]] = {
     "run": (Run, run),
     "trigger": (Trigger, trigger),
     "check": (Check, check),
+    "alive": (Alive, alive),
     "show": (Show, show),
 }

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from msgspec.structs import asdict
 
+from iowhy.cli._boxed import opened
 from iowhy.cli._statuses import NO
 from iowhy.messages import json_text
 from iowhy.options.described import switch
@@ -27,11 +28,10 @@ class Options:
 
 def command(options: Options) -> None:
     """Look at every file of a recording; exit status 1 when something is wrong."""
-    from iowhy.recordings import open_recording
     from iowhy.recordings.check import check_recording
     from iowhy.views import checks
 
-    recording = open_recording(options.recording)
+    recording = opened(options.recording)
     with working(f"checking {options.recording}"):
         found = check_recording(recording)
     good = all(check.ok for check in found)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from iowhy.cli._boxed import enter
 from iowhy.cli._statuses import NO
 from iowhy.commands.compare import TOO_FEW, grown_of, growths_of, trials_of
 from iowhy.errors import Problem
@@ -53,7 +54,7 @@ def command(options: Options) -> None:
     if options.limit is not None:
         failed |= any(regressed(one, options.limit) for one in slower)
         if not failed and not all(map(resolvable, slower)):
-            raise Problem("fail-on-regression", too_few=TOO_FEW)
+            raise Problem("too-few-recordings", too_few=TOO_FEW)
     if failed:
         raise SystemExit(NO)
 
@@ -100,6 +101,7 @@ def _log(options: Options, sides: Sequence[str], line: TrialsLine) -> list[Inter
     from iowhy.views import comparison_page as view
     from iowhy.views.terminal import console
 
+    enter(sides, [options.exports.export_json])
     try:
         steps = log(open_sides(sides, line.step), line.step)
     finally:
@@ -120,6 +122,7 @@ def _recordings(options: Options, sides: Sequence[str], line: TrialsLine) -> lis
     from iowhy.views import comparison_page as view
     from iowhy.views.terminal import console
 
+    enter(sides, [options.exports.export_json])
     try:
         found = compare_all(open_sides(sides, line.step), line.step)
     finally:

@@ -12,6 +12,7 @@ from iowhy.messages import json_text, say
 from iowhy.options.described import option, switch, word
 from iowhy.options.process_ids import pids_given
 from iowhy.options.recordings import check_new, recording_kept
+from iowhy.recordings import box
 from iowhy.sources import live
 from iowhy.views.progress import ProgressLine, working
 
@@ -77,6 +78,8 @@ def command(options: Options) -> None:
 
     out = options.output or live.name_for([_stem(options.files[0])], Path.cwd())
     check_new(out)
+    # Large logs are taken apart by another program of ours, which is as bound as this one.
+    box.enter([out], programs=True)
     found = _read(options, out)
     with working("judging"):
         judged = overview(found.recording, evidence=options.evidence)
@@ -130,7 +133,7 @@ def _standard_input() -> tuple[str]:
 
 def _check(options: Options) -> None:
     if options.files.count("-") > 1:
-        raise Problem("standard-input-can-read")
+        raise Problem("standard-input-twice")
     if options.cpus is not None and options.cpus > _MOST_CPUS:
         raise Problem("too-many-cpus", cpus=options.cpus, most_cpus=_MOST_CPUS)
 

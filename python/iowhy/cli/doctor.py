@@ -37,9 +37,13 @@ class Options:
 
 def command(options: Options) -> None:
     """Say what works on this machine, what does not, why, and what to do; exit status 1 without eBPF."""
+    from msgspec import structs
+
     from iowhy.doctor import Machine, examine
     from iowhy.doctor.machine import this_machine
+    from iowhy.recordings import box
     from iowhy.sources.live import RECORDER, program
+    from iowhy.sources.statements import readable
 
     if options.sudo and options.on is None:
         raise Problem("sudo-works-only-here")
@@ -51,7 +55,9 @@ def command(options: Options) -> None:
             machine = this_machine(program(RECORDER))
         except Problem as problem:
             machine = Machine(broken=str(problem))
-        found = examine(machine)
+        found = examine(
+            structs.replace(machine, servers=readable(), unboxed=box.available().lacking)
+        )
     _tell(found, options)
 
 

@@ -6,6 +6,7 @@ from typing import IO, TYPE_CHECKING
 
 from msgspec import Struct
 
+from iowhy.cli import _boxed
 from iowhy.errors import Problem
 from iowhy.invocation import typed
 from iowhy.messages import printable, say
@@ -92,13 +93,14 @@ def command(options: Options) -> None:
     form = FORMS[options.to]
     to = options.output or Path(f"{_stem(options.recording)}{form.suffix}")
     if options.open_ and (options.to != "perfetto" or str(to) == "-"):
-        raise Problem("open-works-only-perfetto")
+        raise Problem("open-needs-perfetto")
     if str(to) == "-":
         _to_stdout(options)
         return
     if not form.folder:
         check_free(to, options.force)
-    recording = _opened(options)
+    # Files of a folder get their rights one by one; a browser is started.
+    recording = _opened(options, *(() if form.folder or options.open_ else (to,)))
     with working(f"exporting {options.recording}"):
         if form.folder:
             with opened_folder(to, force=options.force) as folder:
@@ -112,11 +114,13 @@ def command(options: Options) -> None:
         print(printable(f"{to}: {form.viewer}"))
 
 
-def _opened(options: Options) -> "Recording":
+def _opened(options: Options, *written: Path) -> "Recording":
+    """The recording; what writes one file, or none, can do nothing else."""
     from iowhy.recordings import open_recording
     from iowhy.reports.engine import what_lacks
 
-    recording = open_recording(options.recording)
+    boxed = written or options.output == Path("-")
+    recording = (_boxed.opened if boxed else open_recording)(options.recording, *written)
     for note in what_lacks(recording)[1]:
         say(note)
     return recording if options.keep_secrets else recording.without_secrets()
@@ -128,7 +132,7 @@ def _to_stdout(options: Options) -> None:
     if FORMS[options.to].folder:
         raise Problem("export-needs-a-folder", to=options.to, recording=typed(options.recording))
     if options.to == "perfetto" and sys.stdout.isatty():
-        raise Problem("perfetto-binary-give-o")
+        raise Problem("perfetto-is-binary")
     recording = _opened(options)
     with working(f"exporting {options.recording}", quiet=sys.stdout.isatty()):
         _write(options.to, recording, sys.stdout.buffer)

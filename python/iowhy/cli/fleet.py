@@ -119,6 +119,7 @@ class Check:
         "Recordings, packed ones, folders of them, patterns.", default=(), metavar="WHERE..."
     )
     every: bool = switch("--all", help="List the recordings that are whole too.")
+    again: bool = switch("--again", help="Read also those that were checked before.")
     table: TableOutput = group(TableOutput)
 
 
@@ -139,7 +140,7 @@ def check(options: Check) -> None:
     counted: Counter[str] = Counter()
     listed = []
     with working(f"checking {len(paths):,} recordings"):
-        for one in health(paths):
+        for one in health(paths, options.again):
             counted[one.state] += 1
             if options.every or one.state != WHOLE:
                 listed.append(asdict(one))

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from iowhy.cli._boxed import enter
 from iowhy.errors import Problem
 from iowhy.masking import masked, masked_words, unmasked
 from iowhy.messages import say as tell
@@ -64,6 +65,8 @@ def command(options: Options) -> None:
 
     One recording is judged, several are compared with the first of them; a JSON file is what `--export-json` of experiment or compare saved.
     """
+    show = _opener() if options.open_ else None
+    enter(options.results, [options.output or Path("page.html")])
     made = _page(options.results, unmasked if options.keep_secrets else masked)
     to = options.output or Path(f"{made.name}.html")
     check_free(to, options.force)
@@ -71,10 +74,33 @@ def command(options: Options) -> None:
         page = made.write(options.redact)
     put(to, page, force=options.force)
     tell(f"{to}: {len(page.encode()):,} bytes")
-    if options.open_:
-        import webbrowser
+    if show is not None:
+        show(to.resolve().as_uri())
 
-        webbrowser.open(to.resolve().as_uri())
+
+def _opener() -> Callable[[str], None]:
+    """What opens an address in the browser, from another process: this one will start none."""
+    import os
+
+    read, write = os.pipe()
+    opening = os.fork()
+    if opening == 0:
+        os.close(write)
+        with os.fdopen(read) as said:
+            address = said.read()
+        if address:
+            import webbrowser
+
+            webbrowser.open(address)
+        os._exit(0)
+    os.close(read)
+
+    def show(address: str) -> None:
+        os.write(write, address.encode())
+        os.close(write)
+        os.waitpid(opening, 0)
+
+    return show
 
 
 class _Page(Struct, frozen=True):
@@ -122,7 +148,7 @@ def _of_recording(recording: "Recording", redact: bool, say: "Say") -> str:
     from iowhy.views.html.redaction import redactor_of
     from iowhy.whys.in_whose_code import without_code
 
-    found = overview(recording)
+    found = overview(recording, would_help=True)
     if redact:
         findings = tuple(map(without_code, found.verdict.findings))
         found = replace(found, verdict=replace(found.verdict, findings=findings))
@@ -130,8 +156,10 @@ def _of_recording(recording: "Recording", redact: bool, say: "Say") -> str:
     names = [name for name in dict.fromkeys([*TABLES, *linked]) if name != "budget"]
     with recording.damage_named(), Relations(recording) as relations:
         drawn = drawn_charts(relations, {*names, "budget"})
+        names += ["statements"] if relations.has_statements else []
+        names = list(dict.fromkeys(names))
         rows = engine.rows_all(relations, names)
-        paths, programs = _names(relations) if redact else ([], [])
+        secret = _names(relations) if redact else _Names()
     tables = [
         Shown(find(name), list(one[0]) if one else [], one)
         for name, one in zip(names, rows, strict=True)
@@ -139,9 +167,8 @@ def _of_recording(recording: "Recording", redact: bool, say: "Say") -> str:
     if not redact:
         return recording_page(found, drawn, tables, say)
     drawn = [without_functions(one) for one in drawn]
-    return recording_page(
-        found, drawn, tables, redactor_of([recording], paths, programs=programs).say, redacted=True
-    )
+    redactor = redactor_of([recording], secret.paths, (), *secret[1:])
+    return recording_page(found, drawn, tables, redactor.say, redacted=True)
 
 
 def _comparison(sides: "Sequence[Side]", say: "Say") -> _Page:
@@ -174,8 +201,8 @@ def _comparison(sides: "Sequence[Side]", say: "Say") -> _Page:
         if not redact:
             return comparison_html(found, drawn, say)
         recordings = [side.typical for side in sides]
-        paths, programs = ([name for one in names for name in one[at]] for at in (0, 1))
-        redactor = redactor_of(recordings, paths, [side.label for side in sides], programs)
+        paths, *others = ([name for one in names for name in one[at]] for at in range(4))
+        redactor = redactor_of(recordings, paths, [side.label for side in sides], *others)
         # Names of functions tell what a program is.
         found = tuple(replace(one, paths=()) for one in found)
         return comparison_html(found, drawn, redactor.say, redacted=True)
@@ -200,12 +227,29 @@ def _experiment(path: Path, say: "Say") -> _Page:
     return _Page(name, write)
 
 
-def _names(relations: "Relations") -> tuple[list[str], list[str]]:
-    """Paths of its files, and names and titles of its processes, threads and containers and of those next to them."""
-    paths = relations.rows("SELECT DISTINCT path FROM files WHERE path IS NOT NULL")
-    programs = relations.rows(
+class _Names(NamedTuple):
+    """Paths of its files; names and titles of its processes, threads and containers and of those next to them; peers' addresses;
+    statements of databases, with the names of these and their tables."""
+
+    paths: Sequence[str] = ()
+    programs: Sequence[str] = ()
+    peers: Sequence[str] = ()
+    statements: Sequence[str] = ()
+
+
+def _names(relations: "Relations") -> _Names:
+    programs = (
         "SELECT comm FROM threads WHERE comm IS NOT NULL UNION SELECT comm FROM neighbours WHERE comm IS NOT NULL "
         "UNION SELECT title FROM threads WHERE title IS NOT NULL UNION SELECT title FROM neighbours WHERE title IS NOT NULL "
         "UNION SELECT container FROM named_containers WHERE level <> 'session'"
     )
-    return [str(row[0]) for row in paths], [str(row[0]) for row in programs]
+    statements = (
+        "SELECT text FROM statements UNION SELECT database FROM statements WHERE database IS NOT NULL "
+        "UNION SELECT object FROM database_objects WHERE object IN (SELECT object FROM database_files) ORDER BY ALL"
+    )
+    return _Names(
+        relations.values(str, "SELECT DISTINCT path FROM files WHERE path IS NOT NULL"),
+        relations.values(str, programs),
+        relations.values(str, "SELECT DISTINCT address FROM connections ORDER BY ALL"),
+        relations.values(str, statements),
+    )

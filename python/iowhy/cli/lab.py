@@ -243,10 +243,18 @@ def clean(options: Clean) -> None:
 
 def _choice(one: Scenario, on: Stage) -> stage.Choice:
     if on.fs is not None and on.fs not in one.filesystems:
-        raise Problem("fs-runs", fs=on.fs, name=one.name, filesystems=", ".join(one.filesystems))
+        raise Problem(
+            "scenario-not-on-filesystem",
+            fs=on.fs,
+            name=one.name,
+            filesystems=", ".join(one.filesystems),
+        )
     if on.device is not None and on.device not in one.devices:
         raise Problem(
-            "device-runs", device=on.device, name=one.name, devices=", ".join(one.devices)
+            "scenario-not-on-device",
+            device=on.device,
+            name=one.name,
+            devices=", ".join(one.devices),
         )
     fs, device = on.fs or one.filesystems[0], on.device or one.devices[0]
     return stage.Choice(fs, device, on.seed, on.scale)

@@ -1,8 +1,10 @@
 """The command `iowhy`: each command is a module of this package, loaded when it is asked for."""
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import takewhile
 
 from iowhy.cli._statuses import DONE, INTERRUPTED, PROBLEM
@@ -11,6 +13,8 @@ from iowhy.errors import Problem
 from iowhy.messages import json_text, say
 from iowhy.sentences import described
 from iowhy.version import VERSION
+
+_OUT_OF_MEMORY = b"iowhy: out of memory: end other programs, or raise the limit of this one (ulimit -d, MemoryMax=)\n"
 
 
 def main() -> None:
@@ -21,7 +25,7 @@ def main() -> None:
         if "stdout" in closed and words[:1] != [
             "run"
         ]:  # whose output is CMD's; the verdict goes to stderr
-            raise Problem("standard-output-closed-redirect")
+            raise Problem("standard-output-closed")
         if words in (["--version"], ["-V"]):
             # Before anything else is imported: scripts ask this often.
             print(f"iowhy {VERSION}")
@@ -42,6 +46,8 @@ def main() -> None:
     except OSError as error:
         status = _complain(_why(error))
         give_up()
+    except MemoryError:
+        status = _out_of_memory()
     except KeyboardInterrupt:
         status = INTERRUPTED
     except RuntimeError as error:
@@ -55,7 +61,9 @@ def main() -> None:
 def _run(words: Sequence[str]) -> None:
     from iowhy.cli._commands import run
     from iowhy.cli._ending import end_by_signals
+    from iowhy.recordings import box
 
+    box.own()
     end_by_signals()
     run(words)
 
@@ -80,6 +88,14 @@ def _complain(text: str) -> int:
     return PROBLEM
 
 
+def _out_of_memory() -> int:
+    """Says so by what takes none."""
+    with suppress(OSError):
+        os.write(2, _OUT_OF_MEMORY)
+    give_up()
+    return PROBLEM
+
+
 def _why(error: OSError) -> str:
     if error.filename:
         return f"{error.filename}: {error.strerror or error}"
@@ -87,6 +103,8 @@ def _why(error: OSError) -> str:
         os.getcwd()  # noqa: PTH109
     except FileNotFoundError:
         return "the working directory is gone; change to one that exists"
+    if error.errno == errno.EIO:  # of which file, only the kernel says
+        return "a file could not be read or written: Input/output error; `dmesg` names the disk"
     return f"standard output: {error.strerror or error}"
 
 

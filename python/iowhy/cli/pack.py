@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from iowhy.cli._boxed import opened
 from iowhy.errors import Problem
 from iowhy.invocation import quoted
 from iowhy.messages import printable
@@ -34,15 +35,14 @@ class Options:
 
 def command(options: Options) -> None:
     """Make one file of a recording, to send round; every command reads it as it is."""
-    from iowhy.recordings import open_recording
     from iowhy.recordings.packed import SUFFIX
     from iowhy.recordings.packer import pack
     from iowhy.units import size
 
-    recording = open_recording(options.recording)
+    to = options.output or Path(f"{options.recording.resolve().name}{SUFFIX}")
+    recording = opened(options.recording, to)
     if recording.unpacked is not None:
         raise Problem("packed-already", path=options.recording)
-    to = options.output or Path(f"{options.recording.resolve().name}{SUFFIX}")
     check_free(to, options.force)
     with working(f"packing {options.recording}"):
         made = pack(recording, to, force=options.force, keep_secrets=options.keep_secrets)

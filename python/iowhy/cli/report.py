@@ -4,8 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from iowhy.cli import _boxed as boxed
 from iowhy.cli._rows import check_destination, rows_shown, write, write_list
 from iowhy.commands.report import filters as filters_of_part
+from iowhy.commands.report import leading_causes
 from iowhy.errors import Problem
 from iowhy.options.described import group, switch, word
 from iowhy.options.output import STACK_FORMATS, ReportOutput
@@ -45,19 +47,18 @@ class Options:
 
 def command(options: Options) -> None:
     """Show one view of a recording. Own reports: SQL files in ~/.config/iowhy/reports."""
-    from iowhy.recordings import open_recording
     from iowhy.reports import find, result_of, statement
 
     name, recording = _in_order(options.name, options.recording)
     if options.list_ or name is None:
         if options.table.format in STACK_FORMATS:
-            raise Problem("format-stacks", format=options.table.format)
+            raise Problem("format-of-callers", format=options.table.format)
         _list(options.table)
         return
     report = find(name)
     if recording is None:
-        raise Problem("report-recording", name=name)
-    opened = open_recording(recording)
+        raise Problem("report-of-what", name=name)
+    opened = boxed.opened(recording, options.table.output)
     part = options.part
     filters = filters_of_part(part)
     if options.sql:
@@ -67,7 +68,7 @@ def command(options: Options) -> None:
     if options.table.format in STACK_FORMATS:
         _write_stacks(opened, report, filters, options.table)
         return
-    asked = result_of(opened, report, filters, rows_shown(options.table, report))
+    asked = result_of(opened, report, filters, rows_shown(options.table, report), leading_causes)
     write(asked, options.table, f"{name} of {recording}", report)
 
 
@@ -81,7 +82,7 @@ def _write_stacks(
     from iowhy.exports.stacks import WRITERS, callers_of
 
     if report.name != "callers":
-        raise Problem("format-stacks-all-time", format=to.format)
+        raise Problem("format-of-stacks", format=to.format)
     with working(f"callers of {recording.path}", quiet=to.output is None and sys.stdout.isatty()):
         stacks = callers_of(recording, filters)
     with (

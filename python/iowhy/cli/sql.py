@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from iowhy.cli._boxed import opened
 from iowhy.cli._rows import check_destination, write, write_list
 from iowhy.errors import Problem
 from iowhy.messages import say
@@ -40,10 +41,9 @@ class Options:
 
 def command(options: Options) -> None:
     """Run one SELECT over the tables of a recording (docs/recording.md). Nothing can be changed."""
-    from iowhy.recordings import open_recording
     from iowhy.reports.engine import query_result, what_lacks
 
-    recording = open_recording(options.recording)
+    recording = opened(options.recording, options.table.output)
     if options.list_:
         rows: Mapping[str, int]
         try:

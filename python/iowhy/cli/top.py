@@ -35,6 +35,10 @@ class Options:
     recording: Path | None = word("A recording, growing or finished.", metavar="REC")
     pids: tuple[int, ...] = pids_given("Record running processes, with those that they started.")
     all_: bool = switch("-a", "--all", help="Record the whole machine.")
+    statements: bool = switch(
+        "--statements",
+        help="With -p and -a: statements of PostgreSQL and SQLite, too, by probes in their programs.",
+    )
     output: Path | None = recording_kept()
     duration_ns: int | None = option(
         "--duration", metavar="TIME", read=positive_duration_ns, help="With -p and -a: how long."
@@ -54,6 +58,8 @@ def command(options: Options) -> None:
 
     if sum([options.recording is not None, bool(options.pids), options.all_]) != 1:
         raise Problem("top-of-what")
+    if options.statements and options.recording is not None:
+        raise Problem("top-statements")
     must_be_terminal("iowhy top")
     if options.recording is None:
         _record(options)
@@ -100,6 +106,7 @@ def _record(options: Options) -> None:
         descendants=bool(options.pids),
         max_size_bytes=options.max_size_bytes,
         duration_ns=options.duration_ns,
+        statements=options.statements,
     )
     began, goes_on = watch(request, out)
     if goes_on and began.status() is None:

@@ -28,7 +28,7 @@ def growths_of(options: Options) -> "list[Growth]":
 
     found = [read_growth("--fail-on", text) for text in options.growths]
     if options.others or "--vs" in options.sides:
-        raise Problem("fail-on-works-only-recordings")
+        raise Problem("fail-on-of-recordings")
     return found
 
 
@@ -55,7 +55,7 @@ def trials_of(
 ) -> "tuple[Result, tuple[CommandComparison, ...]]":
     """Runs the commands interleaved: every run, and each of the others against the first. Raises Problem."""
     if options.baseline:
-        raise Problem("baseline-works-only-recordings")
+        raise Problem("baseline-of-recordings")
     from iowhy.comparisons.commands import compare_commands
 
     trials = options.trials

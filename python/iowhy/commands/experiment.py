@@ -1,19 +1,21 @@
 """Prove a cause: squeeze or relieve one resource at a time, and see what a command answers to."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from iowhy.commands.trials import Progress, job
+from iowhy.commands.trials import Progress, job, listener
 from iowhy.errors import Problem
 from iowhy.invocation import joined
 from iowhy.options.experiment import Options
 from iowhy.users import leave_root
+from iowhy.whys.proof_time import USUAL_S
 
 if TYPE_CHECKING:  # slow to import: NumPy, and DuckDB
+    from iowhy.experiments.foretold import Foretold
     from iowhy.experiments.result import Result
     from iowhy.recordings import Recording
     from iowhy.whys.finding import Finding
@@ -32,7 +34,7 @@ def experiment(options: Options, progress: Progress, *, leave: bool = True) -> "
     if options.from_ is None:
         return _result_of(options, progress, leave=leave)
     if options.words:
-        raise Problem("from-judges-table-leave")
+        raise Problem("from-with-command")
     from iowhy.experiments.table import judge_table
 
     return judge_table(options.from_)
@@ -41,7 +43,7 @@ def experiment(options: Options, progress: Progress, *, leave: bool = True) -> "
 def _result_of(options: Options, progress: Progress, *, leave: bool) -> "Result":
     """What the experiment found, saved with its recording."""
     from iowhy.experiments import result as results
-    from iowhy.experiments.experiment import Listener, Request
+    from iowhy.experiments.experiment import Request
     from iowhy.experiments.experiment import experiment as run
 
     asked, argv = split(options.words)
@@ -64,14 +66,11 @@ def _result_of(options: Options, progress: Progress, *, leave: bool) -> "Result"
         files=known.files if same else (),
         recording=None if source is None else str(source),
         same_command=same,
-        recorded_s=known.seconds,
+        recorded_s=known.seconds if same else None,
+        within_s=_within_s(options),
+        foretold=known.foretold if same else (),
     )
-    found = run(
-        request,
-        Listener(
-            lambda now: progress.trial(now.condition.name, now.done, now.at_most), progress.step
-        ),
-    )
+    found = run(request, listener(progress))
     # Nothing that is left to do needs root, and what it is saved beside is the user's.
     if leave:
         leave_root()
@@ -84,6 +83,13 @@ def _result_of(options: Options, progress: Progress, *, leave: bool) -> "Result"
     return found
 
 
+def _within_s(options: Options) -> float | None:
+    """The bound: the one that is given, else none for so many runs as are asked for."""
+    if options.within_ns is not None:
+        return options.within_ns / 1e9
+    return None if options.trials.runs is not None else USUAL_S
+
+
 def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """Levers, then the command: the first word that is no lever begins it."""
     from iowhy.experiments.levers import named
@@ -93,7 +99,7 @@ def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
     while rest and is_ours(rest[0]):
         asked.append(rest.pop(0))
     if not rest:
-        raise Problem("no-command-iowhy-experiment")
+        raise Problem("experiment-of-what")
     first = rest[0]
     if len(rest) > 1 and _not_found(first):
         if _lever_misspelt(first):
@@ -126,14 +132,20 @@ def _changed(path: Path) -> float:
 
 
 class _Known(Struct, frozen=True):
-    """What a recording knows of the command: findings, the files that it used, how long it took without the recorder."""
+    """What a recording knows of the command: findings, the files that it used, how long it took without the recorder, what changes would make of it, shares of its time by class."""
 
     findings: tuple["Finding", ...] = ()
     files: tuple[Path, ...] = ()
     seconds: float | None = None
+    foretold: tuple["Foretold", ...] = ()
+    shares: Mapping[str, float] = {}
 
 
 def _known(opened: "Recording") -> _Known:
+    from iowhy.experiments.foretold import Foretold
+    from iowhy.experiments.interval import Interval
+    from iowhy.model.predictions import predictions_of
+    from iowhy.whys import classes
     from iowhy.whys.facts import facts_of
     from iowhy.whys.facts.used_files import used
     from iowhy.whys.verdict import verdict_of
@@ -141,7 +153,23 @@ def _known(opened: "Recording") -> _Known:
     with facts_of(opened) as facts:
         verdict = verdict_of(facts)
         return _Known(
-            verdict.findings, used(facts.relations, facts.page_bytes), verdict.shares_of_s
+            verdict.findings,
+            used(facts.relations, facts.page_bytes),
+            verdict.shares_of_s,
+            tuple(
+                Foretold(
+                    one.id,
+                    Interval(
+                        one.after_s / one.before_s,
+                        one.low_s / one.before_s,
+                        one.high_s / one.before_s,
+                    ),
+                )
+                for one in predictions_of(opened, facts.relations).predictions
+            ),
+            {name: verdict.budget.elapsed(name) for name in classes.ALL}
+            if verdict.budget.known
+            else {},
         )
 
 

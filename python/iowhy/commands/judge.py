@@ -87,7 +87,7 @@ def expected_of(options: Budgets, *, runs: bool = False) -> Expected:
     project = _project(options.config)
     path = options.baseline or (project.baseline if project is not None else None)
     if options.update and path is None:
-        raise Problem("update-works-only-baseline")
+        raise Problem("update-needs-baseline")
     baseline = unread = None
     if path is not None:
         from iowhy.expect.baseline import read_baseline

@@ -23,18 +23,53 @@ class Planned(Struct, frozen=True):
     request: Request
     out: Path
     on: "Host | None" = None
+    #: How to connect to the databases among it; None: their statements are not asked for.
+    statements: str | None = None
+    statement_text: bool = False
+    exact: bool = False
 
 
 def planned(options: Options) -> Planned:
     """What the options ask, at the place that they say or under a free name here. Raises Problem where that cannot be made."""
     out = options.output or live.name_for(options.named_after, Path.cwd())
     check_new(out)
-    return Planned(request_of(options), out, _host(options))
+    servers = None if options.argv else options.statements
+    text = options.statement_text
+    return Planned(request_of(options), out, _host(options), servers, text, options.exact)
 
 
 def record(plan: Planned) -> int:
     """Makes it; the exit status of what was recorded."""
-    return live.record(plan.request, plan.out, on=plan.on)
+    request = plan.request
+    if plan.statements is None or (plan.exact and not _servers(request)):
+        return live.record(request, plan.out, on=plan.on)
+    from iowhy.recordings import added
+    from iowhy.sources.statements import Sampling
+
+    with Sampling(
+        request.pids, plan.statements, text=plan.statement_text, exact=plan.exact
+    ) as sampling:
+        status = live.record(request, plan.out)
+        # Which servers are in a container is known once it is recorded.
+        read = sampling.ended(_recorded(plan.out) if request.kind == "group" else None)
+    added.add(plan.out, read.rows, read.lost, read.notes)
+    return status
+
+
+def _servers(request: Request) -> bool:
+    """Whether a server is among it: probes find SQLite without one."""
+    from iowhy.sources.statements.server import servers
+
+    return bool(servers(request.pids or None))
+
+
+def _recorded(out: Path) -> set[int]:
+    """Processes of a recording."""
+    from iowhy.recordings import open_recording
+    from iowhy.relations import Relations
+
+    with Relations(open_recording(out)) as opened:
+        return {int(tgid) for (tgid,) in opened.rows("SELECT DISTINCT tgid FROM threads")}
 
 
 def _host(options: Options) -> "Host | None":
@@ -53,6 +88,8 @@ def request_of(options: Options) -> Request:
     shared |= {
         "user": _user(options),
         "stacks": _takes_stacks(options),
+        "statements": options.by_probes,
+        "statement_text": options.by_probes and options.statement_text,
         "descendants": bool(options.pids) and not options.alone,
         "outlives_us": bool(options.argv) and options.on_death == "keep",
         "stdout_to_stderr": options.as_json,

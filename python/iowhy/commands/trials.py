@@ -2,13 +2,16 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from iowhy.errors import Problem
 from iowhy.experiments import metric
 from iowhy.experiments.job import Job
 from iowhy.options.trial_options import Trials
 from iowhy.users import invoking_user
+
+if TYPE_CHECKING:  # slow to import: NumPy
+    from iowhy.experiments.listener import Listener
 
 
 class Progress(Protocol):
@@ -22,6 +25,17 @@ class Progress(Protocol):
 
     def note(self, text: str) -> None:
         """What is worth a line that stays."""
+
+
+def listener(progress: Progress) -> "Listener":
+    """Shows trials there."""
+    from iowhy.experiments.listener import Listener
+
+    return Listener(
+        lambda now: progress.trial(now.condition.name, now.done, now.at_most),
+        progress.step,
+        progress.note,
+    )
 
 
 def job(command: Sequence[str], trials: Trials) -> Job:

@@ -88,7 +88,7 @@ def _compared(
     for name, condition in conditions.items():
         seen = done.answers.get(name)
         if seen is None or not seen.responses:
-            raise Problem("no-complete-runs-compare", name=condition.name)
+            raise Problem("no-complete-runs", name=condition.name)
         found.append(
             CommandComparison(
                 command=condition.level.key if condition.level else name,

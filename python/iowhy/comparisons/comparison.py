@@ -6,11 +6,13 @@ from statistics import median
 
 from msgspec import Struct
 
+from iowhy.comparisons.changed_statements import ChangedStatement, changed_statements
 from iowhy.comparisons.code_paths import ChangedPath, changed_paths
 from iowhy.comparisons.fingerprints import Fate, bottleneck, fates
 from iowhy.comparisons.latencies import Latency, call_latencies, latencies
 from iowhy.comparisons.layers import Changed, Part, changed, parts
 from iowhy.comparisons.sides import Side
+from iowhy.comparisons.stages import Stage, stages
 from iowhy.comparisons.work import Rate, agree, rates
 from iowhy.experiments.interval import Interval, TwoSamples
 from iowhy.recordings.row_counts import in_words
@@ -36,6 +38,10 @@ class Comparison(Struct, frozen=True):
     paths: tuple[ChangedPath, ...] = ()
     #: What is to be known of the recordings: one that is not whole.
     notes: tuple[str, ...] = ()
+    #: Phases of the typical recordings; () where one is even.
+    stages: tuple[Stage, ...] = ()
+    #: Of recordings with statements of databases.
+    statements: tuple[ChangedStatement, ...] = ()
 
     @property
     def slower(self) -> Interval | None:
@@ -117,6 +123,8 @@ def _compare(one: _Known, other: _Known) -> Comparison:
             for side, verdict in ((before, first), (after, second))
             if verdict.mismatches
         ),
+        stages=stages(first.phases, second.phases),
+        statements=changed_statements(asked, asked_after),
     )
 
 

@@ -34,6 +34,10 @@ class Machine(Struct, frozen=True, dict=True):
     sensors: tuple[Sensor, ...] = ()
     broken: str | None = None
     on: str | None = None
+    #: Database servers that run, each with why its statements cannot be read, None: they can.
+    servers: tuple[tuple[str, str | None], ...] = ()
+    #: What the kernel lacks for the box in which recordings are read (iowhy/recordings/box.py).
+    unboxed: tuple[str, ...] = ()
 
     def text(self, path: str) -> str | None:
         """A file's content; None if it is not there or may not be read."""
@@ -120,4 +124,4 @@ def probed(text: str) -> tuple[Sensor, ...]:
         found = json.loads(text)["sensors"]
         return tuple(Sensor(one["name"], one["ran"], one["why"]) for one in found)
     except (ValueError, KeyError, TypeError):
-        raise Problem("recorder-answer-cannot-read") from None
+        raise Problem("recorder-answer-unreadable") from None

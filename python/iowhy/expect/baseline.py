@@ -124,11 +124,11 @@ def read_baseline(path: Path, *, new: bool = False, update: str = "--update") ->
             data = file.read(_MOST_BYTES + 1)
         made = json.loads(data) if len(data) <= _MOST_BYTES else None
     except FileNotFoundError:
-        raise Problem("no-such-baseline-makes", path=path, update=update) from None
+        raise Problem("no-such-baseline", path=path, update=update) from None
     except OSError as error:
         raise Problem("cannot-read", path=path, error=error.strerror or error) from None
     except (ValueError, RecursionError) as error:
-        raise Problem("not-baseline", path=path, error=error) from None
+        raise Problem("baseline-not-json", path=path, error=error) from None
     return Baseline(path, _commands(path, made))
 
 
@@ -159,7 +159,7 @@ def _as_json(entry: Entry) -> str:
 
 def _commands(path: Path, made: Any) -> dict[str, dict[str, Entry]]:
     if not isinstance(made, dict) or made.get("version") != VERSION:
-        raise Problem("not-baseline-version-update", path=path, version=VERSION)
+        raise Problem("baseline-of-another-version", path=path, version=VERSION)
     commands = made.get("commands")
     if not isinstance(commands, dict):
         raise Problem("baseline-commands-not-counts", path=path)
@@ -174,15 +174,15 @@ def _entries(path: Path, name: str, entries: Any) -> dict[str, Entry]:
 
 def _entry(where: str, key: str, made: Any) -> Entry:
     if key not in measures():
-        raise Problem("no-such-count-shows", where=where)
+        raise Problem("no-such-count", where=where)
     found = made.get("values") if isinstance(made, dict) else None
     may_grow = made.get("may_grow") if isinstance(made, dict) else None
     if not isinstance(found, list) or not all(
         isinstance(one, int) and not isinstance(one, bool) and 0 <= one < 2**63 for one in found
     ):
-        raise Problem("values-give-whole-numbers", where=where)
+        raise Problem("values-not-counts", where=where)
     if may_grow is not None:
         if not isinstance(may_grow, str):
-            raise Problem("may-grow-give-text", where=where)
+            raise Problem("may-grow-not-text", where=where)
         read_growth(f"{where}: may_grow", f"{key} > {may_grow}")
     return Entry(tuple(found), may_grow)

@@ -65,7 +65,7 @@ def read_expectation(option: str, text: str) -> Expectation:
     if of_cause:
         known = [cause.name for cause in causes()]
         if name not in known:
-            raise Problem("not-cause-there", where=where, name=name, known=", ".join(known))
+            raise Problem("cause-unknown", where=where, name=name, known=", ".join(known))
         return Expectation(text, comparison, number(where, bound, "share"), None, name)
     try:
         measure = find(name)

@@ -95,12 +95,12 @@ def read_project(path: Path) -> Project:
     except OSError as error:
         raise Problem("cannot-read", path=path, error=error.strerror or error) from None
     if len(data) > _MOST_BYTES:
-        raise Problem("larger-than-1-mib", path=path, name=NAME)
+        raise Problem("project-file-too-large", path=path, name=NAME)
     try:
         text = data.decode("utf-8")
         made = tomllib.loads(text)
     except UnicodeDecodeError:
-        raise Problem("not-utf-8-text", path=path) from None
+        raise Problem("project-not-text", path=path) from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise Problem("not-toml", path=path, error=error) from None
     return _Reader(path, text).project(made)
@@ -116,26 +116,25 @@ class _Reader(Struct, frozen=True):
         budgets = []
         commands = made.get("command", [])
         if not isinstance(commands, list) or not all(isinstance(one, dict) for one in commands):
-            raise self._problem("command", "write [[command]] above each")
+            raise Problem("project-command-not-a-list", where=self._where("command"))
         for one in commands:
             self._known(one, _COMMAND_KEYS)
             pattern = one.get("run")
             if not isinstance(pattern, str) or not pattern:
-                raise self._problem(
-                    "command", "each needs `run`, the command as it is typed, such as './load *'"
-                )
+                raise Problem("project-command-without-run", where=self._where("command"))
             budgets.append(Budget(pattern, self._expected(one)))
         return Project(self.path, self._baseline(made), always, tuple(budgets))
 
     def _known(self, made: dict[str, Any], keys: Sequence[str]) -> None:
         for key in made:
             if key not in keys:
-                raise self._problem(key, f"no such key; there are {', '.join(keys)}")
+                known = ", ".join(keys)
+                raise Problem("project-key-unknown", where=self._where(key), known=known)
 
     def _expected(self, made: dict[str, Any]) -> tuple[Expectation, ...]:
         texts = made.get("expect", [])
         if not isinstance(texts, list) or not all(isinstance(one, str) for one in texts):
-            raise self._problem("expect", "give a list of texts, such as ['sync_calls <= 10']")
+            raise Problem("project-expect-not-a-list", where=self._where("expect"))
         return tuple(read_expectation(f"{self._at(one)}expect", one) for one in texts)
 
     def _baseline(self, made: dict[str, Any]) -> Path | None:
@@ -144,11 +143,11 @@ class _Reader(Struct, frozen=True):
             return None
         # The file is found by itself, perhaps in a folder of others: it names no file elsewhere.
         if not isinstance(name, str) or not name or Path(name).is_absolute() or ".." in name:
-            raise self._problem("baseline", f"give the name of a file next to {NAME}, or below it")
+            raise Problem("project-baseline-elsewhere", where=self._where("baseline"), name=NAME)
         return self.path.parent / name
 
-    def _problem(self, key: str, what: str) -> Problem:
-        return Problem("at-key-what", at=self._at(key, key=True), key=key, what=what)
+    def _where(self, key: str) -> str:
+        return self._at(key, key=True) + key
 
     def _at(self, text: str, *, key: bool = False) -> str:
         """`iowhy.toml:3: `; without the number where the text is written with escapes."""

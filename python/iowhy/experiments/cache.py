@@ -19,7 +19,7 @@ def files_below(directory: Path) -> list[Path]:
     for path in _walk(directory, directory.stat().st_dev):
         found.append(path)
         if len(found) > _MANY:
-            raise Problem("more-than-files-name", path=directory, many=_MANY)
+            raise Problem("too-many-files-to-drop", path=directory, many=_MANY)
     return found
 
 

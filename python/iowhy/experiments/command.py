@@ -157,7 +157,7 @@ def _begin(command: Sequence[str], pipes: _Pipes) -> tuple[bytes, int]:
     failure = os.read(pipes.ready_read, 65536)  # empty once exec has closed the other end
     if failure:
         raise Problem(
-            "command-failure", command=shown(command), failure=failure.decode(errors="replace")
+            "command-not-started", command=shown(command), failure=failure.decode(errors="replace")
         )
     return message, began_ns
 

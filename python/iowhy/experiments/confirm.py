@@ -95,6 +95,19 @@ def judge(
     return tuple(out)
 
 
+def unheard(judged: Sequence[Judged]) -> tuple[Judged, ...]:
+    """The same, if others were too loud for the trials to say anything."""
+    return tuple(
+        one
+        if one.outcome == "not tested"
+        else replace(
+            one, outcome="not resolved", because=_LOUD, confidence_after=one.confidence_before
+        )
+        for one in judged
+    )
+
+
+_LOUD = "others were too loud"
 _ANOTHER_COMMAND = (
     "this is another command than the recording's: what it answers to says nothing of that one"
 )

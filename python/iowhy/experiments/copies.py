@@ -92,7 +92,7 @@ def _copy(setting: Setting, entries: list[str], place: Path) -> None:
         command = [*arguments, "--", *entries[start : start + 1000]]
         done = run(command, Place(setting.directory), setting.undo, capture=True)
         if done.status != 0:
-            raise Problem("copying", place=place, output=done.output.strip()[-500:])
+            raise Problem("copy-failed", place=place, output=done.output.strip()[-500:])
 
 
 def pieces(directory: Path) -> int | None:

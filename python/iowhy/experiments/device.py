@@ -10,6 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from iowhy.errors import Problem
+from iowhy.mounts import Mount, mounts
 from iowhy.undo import Undo
 
 _BLOCK = 1 << 20
@@ -62,28 +63,15 @@ def device_of(path: Path) -> Device | None:
     return Device(node.name, int(major), int(minor))
 
 
-class Mount(Struct, frozen=True):
-    """One line of /proc/self/mountinfo (proc_pid_mountinfo(5))."""
-
-    point: str
-    kind: str
-    source: str
-    options: tuple[str, ...]
-
-
 def mount_of(path: Path) -> Mount | None:
     """The mount that ``path`` is on."""
     real = os.path.realpath(path)
     best: Mount | None = None
-    for line in Path("/proc/self/mountinfo").read_text(errors="surrogateescape").splitlines():
-        left, _, right = line.partition(" - ")
-        fields, rest = left.split(" "), right.split(" ")
-        point = re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), fields[4])
-        inside = point == "/" or real == point or real.startswith(point + "/")
+    for one in mounts():
+        inside = one.point == "/" or real == one.point or real.startswith(one.point + "/")
         # A later mount on the same point hides the earlier one.
-        if inside and (best is None or len(point) >= len(best.point)):
-            options = tuple(fields[5].split(",") + rest[2].split(","))
-            best = Mount(point, rest[0], rest[1], options)
+        if inside and (best is None or len(one.point) >= len(best.point)):
+            best = one
     return best
 
 
@@ -113,7 +101,7 @@ def open_direct(path: Path, size_bytes: int) -> int:
     try:
         handle = os.open(path, flags, 0o600)
     except OSError as error:
-        raise Problem("no-direct-i-o", path=path.parent, error=error.strerror) from None
+        raise Problem("no-direct-io", path=path.parent, error=error.strerror) from None
     block = mmap.mmap(-1, _BLOCK)
     try:
         for offset in range(0, size_bytes, _BLOCK):

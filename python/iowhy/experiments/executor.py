@@ -3,7 +3,7 @@
 import ctypes
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from iowhy.experiments.condition import BASELINE, Condition, LevelFailed, Trial
 from iowhy.experiments.device import device_of
 from iowhy.experiments.in_child import InChild, enter_group
 from iowhy.experiments.job import Job
-from iowhy.experiments.lever import Effect
+from iowhy.experiments.lever import Effect, Lever
 from iowhy.experiments.levers import levers
 from iowhy.experiments.setting import Profile, Setting
 from iowhy.undo import Undo
@@ -30,6 +30,7 @@ class LiveExecutor(Struct):
     setting: Setting
     undo: Undo
     commands: dict[Condition, Sequence[str]] = field(default_factory=dict)
+    known: Mapping[str, Lever] = field(default_factory=levers)
     #: Of each command that ended well once: what it left behind then.
     _left: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
 
@@ -40,11 +41,11 @@ class LiveExecutor(Struct):
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
             raise Problem(
-                "name-where-error", name=condition.name, where=where, error=error.strerror or error
+                "trial-not-started", name=condition.name, where=where, error=error.strerror or error
             ) from None
 
     def _run(self, condition: Condition) -> Trial:
-        lever = None if condition.lever is None else levers().get(condition.lever)
+        lever = None if condition.lever is None else self.known.get(condition.lever)
         applied = (
             nullcontext(Effect())
             if lever is None or condition.level is None
@@ -78,7 +79,7 @@ class LiveExecutor(Struct):
         before = load.read()
         moved = None if device is None else device.transferred_bytes()
         began = time.monotonic()
-        command = self.commands.get(condition, self.job.command)
+        command = effect.argv or self.commands.get(condition, self.job.command)
         there = self._look(command, directory)
         ended = run(
             command,
@@ -111,6 +112,17 @@ class LiveExecutor(Struct):
             reached=reached,
             others=others,
         )
+
+    def profiled(self, warmup: int, step: Callable[[str], None]) -> float:
+        """Sets up, warms up and profiles; seconds of a run with its reset."""
+        step("--setup" if self.job.setup else "warming up")
+        self.once("--setup", self.job.setup)
+        for _ in range(warmup):
+            self.run(BASELINE)
+        step("profiling the command")
+        began_s = time.monotonic()
+        self.setting.profile = self.profile()
+        return time.monotonic() - began_s
 
     def profile(self) -> Profile:
         """Runs the command once without a lever, in a group that measures its memory if possible."""
@@ -157,7 +169,9 @@ class LiveExecutor(Struct):
         ended = run(["sh", "-c", line], place, self.undo, capture=True, leave_children=True)
         if ended.status != 0:
             last = " ".join(ended.output.strip().splitlines()[-2:])
-            raise Problem("exit-status", flag=flag, line=line, status=ended.status, last=last[:300])
+            raise Problem(
+                "helper-failed", flag=flag, line=line, status=ended.status, last=last[:300]
+            )
 
     def _look(self, command: Sequence[str], directory: Path) -> left_behind.Before | None:
         """What is there before a command runs for the first time."""
@@ -169,7 +183,7 @@ class LiveExecutor(Struct):
 
     def _check(self, condition: Condition, command: Sequence[str], ended: Ended) -> None:
         if ended.status is None:
-            why = f"did not end within --timeout {self.job.timeout_s:g} s"
+            why = f"did not end within {self.job.timeout_s:g} s (--timeout)"
         elif ended.status != 0 and not self.job.ignore_failure:
             why = f"exit status {ended.status}"
         else:

@@ -2,27 +2,33 @@
 
 import os
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from iowhy.errors import Problem
-from iowhy.experiments import confirm
+from iowhy.experiments import confirm, load
 from iowhy.experiments.condition import BASELINE, Condition
 from iowhy.experiments.executor import LiveExecutor
+from iowhy.experiments.foretold import Foretold, compared
 from iowhy.experiments.job import Job
 from iowhy.experiments.lever import CannotAct, Level, Lever
 from iowhy.experiments.levers import levers, named
+from iowhy.experiments.listener import Listener
+from iowhy.experiments.neighbours import loud
 from iowhy.experiments.result import Result
 from iowhy.experiments.sentence import sentence
 from iowhy.experiments.setting import Profile, Setting
-from iowhy.experiments.trials import Conducted, Plan, Progress, Watch, conduct
+from iowhy.experiments.time_limit import Clock, out_of_time_named
+from iowhy.experiments.trials import Conducted, Plan, Watch, conduct
+from iowhy.sentences import Sentence
 from iowhy.undo import Undo, recover
+from iowhy.whys.proof_time import LEAST_BLOCKS
 
 if TYPE_CHECKING:
     from iowhy.whys.finding import Finding
@@ -38,7 +44,8 @@ class Request(Struct, frozen=True):
 
     ``files`` are those that the command is known to use. ``recorded_s`` is how long it took when it was recorded.
     ``same_command`` is that ``findings`` are of this command: only then are they confirmed or refuted.
-    ``runs`` fixes the number of blocks; else they run from ``least`` to ``most`` until resolved.
+    ``runs`` fixes the number of blocks; else they run from ``least`` to ``most`` until resolved, and in all no longer than ``within_s``.
+    ``foretold`` is what the recording predicts, which the levers' answers are compared with.
     """
 
     job: Job
@@ -55,24 +62,22 @@ class Request(Struct, frozen=True):
     recording: str | None = None
     same_command: bool = True
     recorded_s: float | None = None
-
-
-class Listener(Struct):
-    """Where progress goes: ``trial`` before each trial, ``step`` for everything else."""
-
-    trial: Callable[[Progress], None] = field(default=lambda _: None)
-    step: Callable[[str], None] = field(default=lambda _: None)
+    within_s: float | None = None
+    foretold: Sequence[Foretold] = ()
 
 
 def experiment(request: Request, listener: Listener | None = None) -> Result:
     """Runs an experiment. Raises Problem when it cannot be done; the machine is then as before."""
     listener = listener or Listener()
     asked = _asked(request)
+    clock = Clock(request.within_s, request.runs or LEAST_BLOCKS)
+    if request.recorded_s is not None:
+        clock.announce(request.recorded_s, len(asked), listener.note)
     state = request.cache or _cache_for([lever for lever, _ in asked])
-    job = replace(request.job, cache=state)
+    job = replace(request.job, cache=state, timeout_s=request.job.timeout_s or request.within_s)
     seed = random.SystemRandom().randrange(1 << 31) if request.seed is None else request.seed
     recover()
-    with Undo.session("experiment") as undo:
+    with out_of_time_named(clock), Undo.session("experiment") as undo:
         setting = Setting(
             argv=job.command,
             directory=job.data,
@@ -85,33 +90,31 @@ def experiment(request: Request, listener: Listener | None = None) -> Result:
             note_progress=listener.step,
         )
         executor = LiveExecutor(job, setting, undo)
-        _warm_up(executor, request.warmup, listener)
-        listener.step("profiling the command")
-        setting.profile = executor.profile()
-        selected, left_out = _select(asked, setting, explicit=bool(request.levers))
+        with clock.rings():
+            took_s = executor.profiled(request.warmup, listener.step)
+            selected, left_out = _select(asked, setting, explicit=bool(request.levers))
+        clock.announce(took_s, sum(map(len, selected.values())), listener.note)
         plan = Plan(
             seed,
             least=request.runs or request.least,
             most=request.runs or max(request.least, request.most),
             higher_is_better=job.metric is not None and job.metric.higher_is_better,
+            until_s=clock.until_s,
         )
-        watch = Watch(cpus=0.25 * (os.cpu_count() or 1))
+        watch = Watch(cpus=0.25 * (os.cpu_count() or 1), resting=load.resting)
         try:
-            done = conduct(selected, executor, plan, watch=watch, on_progress=listener.trial)
+            with clock.rings():
+                done = conduct(selected, executor, plan, watch=watch, on_progress=listener.trial)
         except Problem:
             with suppress(Problem):
                 executor.once("--cleanup", job.cleanup)
             raise
         listener.step("--cleanup" if job.cleanup else "putting everything back")
         executor.once("--cleanup", job.cleanup)
-    return _result(request, job, plan, done, selected, left_out, setting.notes)
-
-
-def _warm_up(executor: LiveExecutor, runs: int, listener: Listener) -> None:
-    listener.step("--setup" if executor.job.setup else "warming up")
-    executor.once("--setup", executor.job.setup)
-    for _ in range(runs):
-        executor.run(BASELINE)
+    if done.out_of_time:
+        setting.note(f"ended by the clock: --within {clock.longer} allows more runs")
+    neighbours = loud(done, setting.profile.cpus)
+    return _result(request, job, plan, done, selected, left_out, setting.notes, neighbours)
 
 
 def _result(
@@ -122,15 +125,22 @@ def _result(
     selected: Mapping[str, Sequence[Level]],
     left_out: Sequence[tuple[str, str]],
     notes: Sequence[str],
+    neighbours: Sentence | None,
 ) -> Result:
     answers = tuple(done.answers.values())
+    judged = confirm.judge(
+        request.findings,
+        answers,
+        same_command=request.same_command,
+        times=_times(request, done),
+    )
     return Result(
         command=tuple(job.command),
         measure=job.metric.name if job.metric else "wall time",
         unit=job.metric.unit if job.metric else "s",
         higher_is_better=plan.higher_is_better,
         seed=plan.seed,
-        sentence=sentence(answers, levers()),
+        sentence=sentence(answers, levers()) if neighbours is None else str(neighbours),
         answers=answers,
         conditions=(
             BASELINE,
@@ -143,12 +153,8 @@ def _result(
         left_out=tuple(left_out),
         failed=tuple((condition.name, why) for condition, why in done.failed.items()),
         notes=tuple(notes),
-        findings=confirm.judge(
-            request.findings,
-            answers,
-            same_command=request.same_command,
-            times=_times(request, done),
-        ),
+        findings=judged if neighbours is None else confirm.unheard(judged),
+        compared=compared(request.foretold, answers) if neighbours is None else (),
         recording=request.recording,
         settings={
             "cache": job.cache,

@@ -34,7 +34,7 @@ class Group(Struct, frozen=True):
             (self.path / knob).write_text(value)
         except OSError as error:
             raise Problem(
-                "path-value-error", path=self.path / knob, value=value, error=error.strerror
+                "knob-refused", path=self.path / knob, value=value, error=error.strerror
             ) from None
         self.written[knob] = self.read(knob)
 
@@ -188,7 +188,7 @@ def make(
                 control.write_text(f"+{controller}")
             except OSError as error:
                 raise Problem(
-                    "path-controller-error",
+                    "controller-refused",
                     path=control,
                     controller=controller,
                     error=error.strerror,

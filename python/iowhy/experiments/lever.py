@@ -51,7 +51,7 @@ class Effect(Struct):
 
     ``in_child`` is done in the measured command alone, ``everywhere`` in --prepare and --conclude too
     (a copy of the work directory must be seen by all of them). ``files_at`` is where the copied files
-    are for everybody else; ``cache`` overrides the cache state.
+    are for everybody else; ``cache`` overrides the cache state, ``argv`` the command.
     ``after`` is called with the command's wall time in seconds when it has ended and says what was
     reached, by name; the name ``factor`` replaces the level's. It raises Problem when the lever was
     not held for the whole trial.
@@ -63,6 +63,7 @@ class Effect(Struct):
     files_at: Path | None = None
     cache: str | None = None
     environment: tuple[tuple[str, str], ...] = ()
+    argv: tuple[str, ...] | None = None
     after: Callable[[float], Mapping[str, float]] = field(default=lambda _: {})
     own_disk_bytes: Callable[[], int] = field(default=lambda: 0)
 
@@ -73,7 +74,7 @@ class Lever(Struct, frozen=True):
     ``relieves`` distinguishes a lever that gives from one that takes; ``unsafe`` one that needs
     --allow-unsafe; ``explicit`` one that is never taken unless named. ``resource`` is the word used
     in the answer, ``bound`` the one before "-bound". ``cost`` orders levers, cheapest first.
-    ``only`` is the level of one that has no other.
+    ``only`` is the level of one that has no other, ``predicted_by`` the id of the same change in `iowhy what-if`.
     """
 
     name: str = ""
@@ -85,6 +86,7 @@ class Lever(Struct, frozen=True):
     explicit: bool = False
     cost: int = 3
     only: Level | None = None
+    predicted_by: str = ""
 
     def refusal(self, setting: "Setting") -> str | None:  # noqa: ARG002
         """Why it cannot act here; None when it can. Changes nothing."""

@@ -44,6 +44,13 @@ def read() -> Reading:
     )
 
 
+def resting(seconds: float = 0.2) -> Others:
+    """What others do now, while no trial runs."""
+    before = read()
+    time.sleep(seconds)
+    return others(before, read(), 0)
+
+
 def others(
     before: Reading, after: Reading, own_disk_bytes: int, extra_cpu_s: float = 0.0
 ) -> Others:

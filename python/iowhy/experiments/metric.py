@@ -20,15 +20,13 @@ class Metric(Struct, frozen=True):
         found = re.findall(self.pattern, output, re.MULTILINE)
         if not found:
             shown = output.strip().splitlines()[-1:] or [""]
-            raise Problem(
-                "metric-nothing-command-output", pattern=self.pattern, shown=shown[0][:200]
-            )
+            raise Problem("metric-not-found", pattern=self.pattern, shown=shown[0][:200])
         try:
             value = float(found[-1].replace(",", ""))
         except ValueError:
             value = -1.0
         if not 0 < value < float("inf"):
-            raise Problem("metric-not-positive-number", pattern=self.pattern, found=found[-1])
+            raise Problem("metric-not-positive", pattern=self.pattern, found=found[-1])
         return value
 
 
@@ -37,8 +35,8 @@ def parse(pattern: str, lower_is_better: bool, unit: str) -> Metric:
     try:
         groups = re.compile(pattern).groups
     except re.error as error:
-        raise Problem("metric-not-regular-expression", pattern=pattern, error=error) from None
+        raise Problem("metric-not-a-pattern", pattern=pattern, error=error) from None
     if groups != 1:
-        raise Problem("metric-needs-exactly-one", pattern=pattern)
+        raise Problem("metric-needs-one-group", pattern=pattern)
     name = re.sub(r"[^\w/ ]", "", pattern.split("(")[0]).strip() or "metric"
     return Metric(pattern, name, unit, not lower_is_better)

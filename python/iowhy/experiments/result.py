@@ -13,6 +13,7 @@ from msgspec import Struct, field, to_builtins
 from iowhy.errors import Problem
 from iowhy.experiments.command import shown
 from iowhy.experiments.condition import Condition, Trial
+from iowhy.experiments.foretold import Compared
 from iowhy.experiments.lever_answer import Answer
 from iowhy.users import inside_as_owner
 from iowhy.version import VERSION
@@ -52,6 +53,7 @@ class Result(Struct, frozen=True):
     failed: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
     findings: tuple[Judged, ...] = ()
+    compared: tuple[Compared, ...] = ()
     recording: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
 

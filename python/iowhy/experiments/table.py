@@ -135,7 +135,7 @@ def _read(path: Path) -> _Table:
     except OSError as error:
         raise Problem("path-error", path=path, error=error.strerror) from None
     except UnicodeDecodeError:
-        raise Problem("not-text-file", path=path) from None
+        raise Problem("table-not-text", path=path) from None
     table = _Table()
     rows: list[tuple[int, list[str]]] = []
     for number, line in enumerate(lines, 1):
@@ -147,26 +147,28 @@ def _read(path: Path) -> _Table:
             try:
                 rows.append((number, [cell.strip() for cell in next(csv.reader([line]))]))
             except csv.Error as error:
-                raise Problem("line", path=path, number=number, error=error) from None
+                raise Problem(
+                    "table-line-unreadable", path=path, number=number, error=error
+                ) from None
     if not rows or tuple(rows[0][1]) != _COLUMNS:
         where = rows[0][0] if rows else 1
-        raise Problem("line-first-line-must", path=path, where=where, columns=",".join(_COLUMNS))
+        raise Problem("table-first-line", path=path, where=where, columns=",".join(_COLUMNS))
     if table.about.get("better", "lower") not in ("higher", "lower"):
-        raise Problem("say-higher-lower", path=path, about=table.about["better"])
+        raise Problem("table-better-unknown", path=path, about=table.about["better"])
     for number, cells in rows[1:]:
         condition, value = _row(path, number, cells)
         table.values.setdefault(condition, []).append(value)
     if BASELINE not in table.values:
-        raise Problem("no-line-lever-compare", path=path)
+        raise Problem("table-without-baseline", path=path)
     if len(table.values) < 2:
-        raise Problem("nothing-but-baseline", path=path)
+        raise Problem("table-only-baseline", path=path)
     return table
 
 
 def _row(path: Path, number: int, cells: list[str]) -> tuple[Condition, float]:
     if len(cells) != len(_COLUMNS):
         raise Problem(
-            "line-cells-instead", path=path, number=number, cells=len(cells), columns=len(_COLUMNS)
+            "table-cells", path=path, number=number, cells=len(cells), columns=len(_COLUMNS)
         )
     name, level, factor_text, value_text = cells
     value = _number(path, number, "value", value_text)
@@ -174,11 +176,11 @@ def _row(path: Path, number: int, cells: list[str]) -> tuple[Condition, float]:
         return BASELINE, value
     if name not in levers():
         raise Problem(
-            "line-no-lever-one", path=path, number=number, name=name, levers=", ".join(levers())
+            "table-lever-unknown", path=path, number=number, name=name, levers=", ".join(levers())
         )
     factor = _number(path, number, "factor", factor_text) if factor_text else None
     if factor is not None and factor == 1:
-        raise Problem("line-factor-1-changes", path=path, number=number)
+        raise Problem("table-factor-one", path=path, number=number)
     takes = factor is None and not levers()[name].relieves
     return Condition(name, Level(level, level, factor, takes=takes)), value
 
@@ -190,6 +192,6 @@ def _number(path: Path, number: int, column: str, text: str) -> float:
         value = -1.0
     if not 0 < value < float("inf"):
         raise Problem(
-            "line-not-positive-number", path=path, number=number, column=column, text=text
+            "table-number-not-positive", path=path, number=number, column=column, text=text
         )
     return value

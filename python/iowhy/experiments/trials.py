@@ -6,6 +6,8 @@ that the rest of the machine disturbed is run again, and counted.
 """
 
 import random
+import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct, field
@@ -16,15 +18,20 @@ from iowhy.experiments.condition import BASELINE, Condition, Executor, LevelFail
 from iowhy.experiments.lever import Level
 from iowhy.experiments.lever_answer import Answer, answer
 from iowhy.experiments.load import Others
+from iowhy.experiments.time_limit import OutOfTime
 
 
 class Plan(Struct, frozen=True):
-    """How many blocks of trials: ``least`` to ``most``; equal numbers leave out early stopping."""
+    """How many blocks of trials: ``least`` to ``most``; equal numbers leave out early stopping.
+
+    No block begins that would not end before ``until_s`` (time.monotonic).
+    """
 
     seed: int
     least: int = 5
     most: int = 20
     higher_is_better: bool = False
+    until_s: float | None = None
 
 
 _LEAST_CPU_S = 0.05
@@ -35,10 +42,12 @@ class Watch(Struct):
     """Recognises a disturbed trial: one with clearly more load of others than the quietest of its kind.
 
     ``cpus`` more CPUs in use, or ``disk_bytes_per_s`` more disk traffic (and twice as much).
+    ``resting`` is what the machine does before each block, while no trial runs.
     """
 
     cpus: float
     disk_bytes_per_s: float = 20e6
+    resting: Callable[[], Others] | None = None
     _quietest: dict[Condition, Others] = field(default_factory=dict)
 
     def disturbed(self, trial: Trial) -> bool:
@@ -73,13 +82,15 @@ class Progress(Struct, frozen=True):
 
 
 class Conducted(Struct):
-    """All trials, the answers by lever, and what went wrong on the way."""
+    """All trials, the answers by lever, and what went wrong on the way; ``resting`` is the load of others between blocks."""
 
     trials: list[Trial]
     answers: dict[str, Answer]
     blocks: int
     repeated: int = 0
     kept_disturbed: int = 0
+    out_of_time: bool = False
+    resting: list[Others] = field(default_factory=list)
     failed: dict[Condition, str] = field(default_factory=dict)
 
 
@@ -91,22 +102,32 @@ def conduct(
     watch: Watch | None = None,
     on_progress: Callable[[Progress], None] = lambda _: None,
 ) -> Conducted:
-    """Runs trials until every lever is resolved or ``plan.most`` blocks are done."""
+    """Runs trials until every lever is resolved, ``plan.most`` blocks are done, or the time is over."""
     course = _Course(executor, plan, watch, on_progress, levers)
     when_to_look = statistics.looks(plan.least, plan.most)
     order = random.Random(plan.seed)
     sequence: list[Condition] = []
     for block in range(plan.most):
         conditions = course.conditions()
+        if block and course.fit() < len(conditions):
+            course.done.out_of_time = True
+            break
         if block % 2 == 0:
             sequence = order.sample(conditions, len(conditions))
         else:
             sequence = [one for one in reversed(sequence) if one in conditions]
-        course.run_block(block, sequence)
+        try:
+            course.run_block(block, sequence)
+        except OutOfTime:
+            course.done.out_of_time = True
+            break
         if course.done.blocks in when_to_look:
-            course.look(when_to_look.index(course.done.blocks), len(when_to_look))
+            look = when_to_look.index(course.done.blocks)
+            course.look(statistics.spent(look, len(when_to_look)))
         if not any(course.active.values()):
             break
+    if course.done.out_of_time:
+        course.look_last(when_to_look)
     return course.end()
 
 
@@ -127,6 +148,7 @@ class _Course:
         self.active = {name: list(found) for name, found in levers.items()}
         self.repeats_left = 2 + sum(map(len, levers.values())) * plan.most // 4
         self.spent_s = 0.0
+        self.began_s = time.monotonic()
 
     def conditions(self) -> list[Condition]:
         """The baseline, and each level of the levers that are not resolved."""
@@ -136,18 +158,21 @@ class _Course:
 
     def run_block(self, block: int, sequence: Sequence[Condition]) -> None:
         """One trial of each condition; a disturbed one again, while repeats are left."""
+        if self.watch is not None and self.watch.resting is not None:
+            self.done.resting.append(self.watch.resting())
         for place, condition in enumerate(sequence):
             while condition not in self.done.failed:
                 left = (self.plan.most - block) * len(sequence) - place
-                if self._kept(condition, block, left):
+                if self._kept(condition, block, left, len(sequence) - place):
                     break
         self.done.blocks = block + 1
 
-    def _kept(self, condition: Condition, block: int, left: int) -> bool:
+    def _kept(self, condition: Condition, block: int, left: int, in_block: int) -> bool:
         """Runs one trial; False when it is to be run again."""
         count = len(self.done.trials)
         mean_s = self.spent_s / count if count else None
-        self.on_progress(Progress(condition, block, count, count + left, mean_s))
+        at_most = count + max(in_block, min(left, self.fit()))
+        self.on_progress(Progress(condition, block, count, at_most, mean_s))
         try:
             trial = self.executor.run(condition)
         except LevelFailed as failure:
@@ -157,7 +182,7 @@ class _Course:
             return True
         self.spent_s += trial.wall_s
         disturbed = self.watch is not None and self.watch.disturbed(trial)
-        again = disturbed and self.repeats_left > 0
+        again = disturbed and self.repeats_left > 0 and self.fit() > in_block
         self.done.trials.append(replace(trial, block=block, disturbed=again))
         if again:
             self.repeats_left -= 1
@@ -166,9 +191,22 @@ class _Course:
             self.done.kept_disturbed += disturbed
         return not again
 
-    def look(self, index: int, looks: int) -> None:
-        """Judges the levers that are not resolved; those that are now need no more trials."""
-        share = statistics.spent(index, looks)
+    def fit(self) -> int:
+        """How many more trials are over in time, each with its reset as long as those before."""
+        if self.plan.until_s is None or not self.done.trials:
+            return sys.maxsize
+        now = time.monotonic()
+        each_s = (now - self.began_s) / len(self.done.trials)
+        return max(0, int((self.plan.until_s - now) / each_s))
+
+    def look_last(self, when_to_look: Sequence[int]) -> None:
+        """What those looks that do not come would have used is left for it."""
+        looks = len(when_to_look)
+        left = [at for at, blocks in enumerate(when_to_look) if blocks > self.done.blocks]
+        self.look(sum(statistics.spent(at, looks) for at in left))
+
+    def look(self, share: float) -> None:
+        """Judges the levers that are not resolved, with this share of the chance of a false alarm; those that are now need no more trials."""
         alpha = statistics.FALSE_ALARM / max(1, self.levers) * share
         for name in [name for name, found in self.active.items() if found]:
             seen = answer(name, _counted(self.done), self.plan.higher_is_better, alpha, None)

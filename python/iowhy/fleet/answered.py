@@ -38,7 +38,7 @@ def answered(
 ) -> Iterator[Result]:
     """The rows of `sql` over `recordings`, what was gathered and other tables, each under its name."""
     if parts and not any(parts.values()) and not tables:
-        raise Problem("none-recordings-can-read")
+        raise Problem("no-readable-recording")
     with closing(reading([str(part) for own in parts.values() for part in own])) as connection:
         for name, (columns, rows) in {"recordings": (COLUMNS, members), **(tables or {})}.items():
             _make(connection, name, columns, rows)

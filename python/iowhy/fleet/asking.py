@@ -15,6 +15,7 @@ from iowhy.fleet.fleet_reports import JUDGED, ROLLOUT, FleetReport, facts, find
 from iowhy.fleet.gathered import Asked, Gathering
 from iowhy.fleet.members import LeftOut, utc_text
 from iowhy.fleet.verdicts import Verdict, verdicts
+from iowhy.relations.relation import named_in
 from iowhy.reports.batches import Result
 from iowhy.reports.drawing import Drawing
 from iowhy.reports.engine import must_take
@@ -104,6 +105,8 @@ def _asked(question: Question) -> tuple[FleetReport | Report, dict[str, Asked]]:
     if question.since is not None:
         _moment(question.since)
     if not isinstance(found, FleetReport):
+        if "phases" in named_in(found.sql):
+            raise Problem("phases-of-one-recording", name=question.name)
         must_take(found, filters)
         must_be_good(filters)
         return found, {"found": Asked(found.sql, found.where, filters)}
@@ -145,7 +148,7 @@ def _middle(members: Sequence[Mapping[str, object]]) -> str:
     """Halfway between the first and the last recording. Raises Problem if there are no two times."""
     known = sorted({str(one["started"]) for one in members if one["started"] is not None})
     if len(known) < 2:
-        raise Problem("no-two-recordings-say")
+        raise Problem("no-two-moments")
     first, last = (datetime.fromisoformat(one) for one in (known[0], known[-1]))
     return utc_text(first + (last - first) / 2)
 

@@ -38,7 +38,7 @@ def fleet_reports() -> dict[str, FleetReport]:
         reads = tuple(headed.fields.get("reads", "").split())
         for one in reads:
             if one not in (*JUDGED, ROLLOUT) and one not in facts():
-                raise Problem("sql-reads-there-no", name=name, one=one)
+                raise Problem("sql-reads-unknown", name=name, one=one)
         found[name] = FleetReport(_report(name, headed), reads)
     return found
 

@@ -65,7 +65,7 @@ class Gathering:
         self._numbers = count()
         above = private_folder()
         if above is None:
-            raise Problem("no-directory-what-gathered")
+            raise Problem("no-directory-to-gather")
         self.folder = above / f"fleet-{os.urandom(4).hex()}"
         self.folder.mkdir(mode=0o700)
 
@@ -81,7 +81,7 @@ class Gathering:
                 parts += [(name, part) for part in self._ask(asked, members)]
         except Exception as error:
             if self.of_the_query(error):
-                raise Problem("name-error", name=name, error=first_line(error)) from None
+                raise Problem("gathering-failed", name=name, error=first_line(error)) from None
             if not isinstance(error, Problem) and not self.of_a_recording(error):
                 raise
             for _, part in parts:

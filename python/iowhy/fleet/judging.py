@@ -8,7 +8,7 @@ import json
 import sys
 
 from iowhy.errors import Problem
-from iowhy.recordings import open_recording
+from iowhy.recordings import box, open_recording
 from iowhy.recordings.query_errors import is_query_error
 from iowhy.whys.budget import Budget
 from iowhy.whys.finding import Finding
@@ -59,7 +59,9 @@ def _thread_seconds(budget: Budget, one: Finding) -> float | None:
 
 def main() -> None:
     """Answers line by line until stdin ends."""
+    box.own()
     for line in sys.stdin:
+        box.enter()
         print(json.dumps(judged(json.loads(line))), flush=True)
 
 

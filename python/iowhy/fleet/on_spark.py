@@ -51,6 +51,14 @@ _SELECTS_AT_ONCE = 256
 #: Above 32 paths Spark looks at each of them in a task of its own, which takes longer than to look.
 _LISTING_TASKS = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
 _LISTED_BY_A_TASK = 100
+#: Of so many rows Spark takes longer to cut the work into tasks, and to compile code for each of them, than to do it.
+_FEW_ROWS = 5_000_000
+_FOR_FEW_ROWS = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
 
 
 @contextmanager
@@ -62,9 +70,9 @@ def session_at(url: str) -> "Iterator[SparkSession]":
     try:
         from pyspark.sql import SparkSession
     except ModuleNotFoundError:
-        raise Problem("spark-needs-pyspark-spark") from None
+        raise Problem("pyspark-missing") from None
     if not url.startswith(MASTERS):
-        raise Problem("spark-give-spark-connect", url=url or "(nothing)", connect_port=CONNECT_PORT)
+        raise Problem("spark-url-unknown", url=url or "(nothing)", connect_port=CONNECT_PORT)
     builder = SparkSession.builder
     _say_it_once()
     if url.startswith("sc://"):
@@ -76,7 +84,9 @@ def session_at(url: str) -> "Iterator[SparkSession]":
                 builder.remote(url) if url.startswith("sc://") else builder.master(url)
             ).getOrCreate()
     except Exception as error:  # of Java's, of gRPC's
-        raise Problem("spark", url=url, error=str(error).strip().splitlines()[0][:300]) from None
+        raise Problem(
+            "spark-failed", url=url, error=str(error).strip().splitlines()[0][:300]
+        ) from None
     try:
         yield made
     finally:
@@ -101,7 +111,7 @@ def _must_answer(url: str) -> None:
         at = (found.hostname or "", found.port or CONNECT_PORT)
         socket.create_connection(at, timeout=_ANSWERS_S).close()
     except (OSError, ValueError) as error:
-        raise Problem("spark-spark-starts-server", url=url, error=error) from None
+        raise Problem("spark-silent", url=url, error=error) from None
 
 
 class _NoS3A(Problem):
@@ -123,6 +133,8 @@ class SparkGathering(Gathering):
         self.session = session
         self.made: list[str] = []
         self._stored: dict[Path, str] = {}
+        #: The session's own settings, which it gets back.
+        self._settings: dict[str, str] = {}
 
     def table_of(self, part: Path) -> str:
         """The session's table that holds a part."""
@@ -148,6 +160,8 @@ class SparkGathering(Gathering):
         part: Path,
     ) -> None:
         """Makes a table of the rows of some recordings of which names mean the same."""
+        manifests = [member.recording.manifest for member, _, _ in group]
+        self._set_for(sum(one.kept for manifest in manifests for one in manifest.tables.values()))
         tree = statement_for(asked, group)
         rows = [row_of(member.number, facts, chosen) for member, facts, chosen in group]
         self._view(RECORDINGS, _rows(*_selected(rows)))
@@ -160,7 +174,7 @@ class SparkGathering(Gathering):
         except Exception as error:  # of Java's, of gRPC's
             if _NO_S3A not in str(error):
                 raise
-            raise _NoS3A("spark-reads-no-object") from None
+            raise _NoS3A("spark-without-store") from None
 
     def _make(self, tree: "exp.Expression", lies: Mapping[str, TableFiles], part: Path) -> None:
         for name, one in lies.items():
@@ -227,8 +241,21 @@ class SparkGathering(Gathering):
         stored = self._stored.get(folder)
         url = f"file://{file}" if stored is None else f"{stored}/{Path(file).relative_to(folder)}"
         if _PLAIN.fullmatch(url) is None:
-            raise Problem("spark-given-plain-paths", url=url)
+            raise Problem("spark-path-not-plain", url=url)
         return url
+
+    def _set_for(self, rows: int) -> None:
+        if rows > _FEW_ROWS:
+            self._set_back()
+        elif not self._settings:
+            self._settings = {name: self.session.conf.get(name) for name in _FOR_FEW_ROWS}
+            for name, value in _FOR_FEW_ROWS.items():
+                self.session.conf.set(name, value)
+
+    def _set_back(self) -> None:
+        for name, value in self._settings.items():
+            self.session.conf.set(name, value)
+        self._settings = {}
 
     def _view(self, name: str, sql: str) -> None:
         self.session.sql(sql).createOrReplaceTempView(name)
@@ -237,6 +264,7 @@ class SparkGathering(Gathering):
         """Removes the tables that were made."""
         for table in self.made:
             self.session.sql(f"DROP TABLE IF EXISTS {table}")
+        self._set_back()
 
 
 def _selected(selects: Sequence[str]) -> tuple[dict[str, str], list[dict[str, object]]]:
@@ -271,7 +299,7 @@ def spark_answer(gathering: SparkGathering, sql: str, given: Tables | None = Non
         gathering.session.sql(_rows(columns, rows)).createOrReplaceTempView(name)
     for name, parts in gathering.parts.items():
         if not parts:
-            raise Problem("none-recordings-can-read")
+            raise Problem("no-readable-recording")
         made = session.table(gathering.table_of(parts[0]))
         for part in parts[1:]:
             made = made.unionByName(session.table(gathering.table_of(part)))

@@ -156,7 +156,7 @@ def _pack(
             _publish(pack, there)
         return Packed(pack, len(there), 0)
     if len(there) + len(ordered) > MOST_PACKED:
-        raise Problem("more-than-recordings-one", pack=pack, most_packed=MOST_PACKED)
+        raise Problem("pack-too-large", pack=pack, most_packed=MOST_PACKED)
     pack.mkdir(parents=True, exist_ok=True)
     # One that was still being recorded is there anew.
     replaced = {(one.name, one.made) for one in ordered}

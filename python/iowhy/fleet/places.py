@@ -32,9 +32,9 @@ def places(where: Sequence[str]) -> list[Path]:
             found.setdefault(path)
             seen += 1
             if len(found) > MOST_RECORDINGS:
-                raise Problem("more-than-recordings", word=word, most_recordings=MOST_RECORDINGS)
+                raise Problem("too-many-recordings", word=word, most_recordings=MOST_RECORDINGS)
         if not seen:
-            raise Problem("word-why_none", word=word, why_none=_why_none(word))
+            raise _named_nothing(word)
     return sorted(_with_those_of_packs(found))
 
 
@@ -143,9 +143,9 @@ def _is_plain(path: Path) -> bool:
         return False
 
 
-def _why_none(word: str) -> str:
+def _named_nothing(word: str) -> Problem:
     if any(sign in word for sign in "*?[") and not Path(word).exists():
-        return "nothing has such a name"
+        return Problem("nothing-has-such-a-name", word=word)
     if Path(word).is_dir():
-        return "no recording in it; give a folder that holds NAME.iowhy, at any depth"
-    return "no such recording or folder"
+        return Problem("folder-without-recordings", word=word)
+    return Problem("no-such-recording-or-folder", word=word)

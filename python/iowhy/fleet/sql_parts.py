@@ -116,4 +116,4 @@ def named(query: exp.Expression, name: str) -> exp.Subquery:
 
 
 def refused(what: str, node: exp.Expression) -> Problem:
-    return Problem("cannot-asked-many-recordings", what=what, sql=node.sql("duckdb")[:120])
+    return Problem("sql-not-of-many", what=what, sql=node.sql("duckdb")[:120])

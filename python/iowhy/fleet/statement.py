@@ -57,7 +57,7 @@ def statement_of(
     try:
         tree = sqlglot.parse_one(compose(sql, facts, selection), read="duckdb")
     except sqlglot.ParseError as error:
-        raise Problem("cannot-read-where", where=where, error=first_line(error)) from None
+        raise Problem("fleet-unreadable", where=where, error=first_line(error)) from None
     apart_from_tables(tree)
     for cte in tree.ctes:
         if cte.alias == f"{MADE}recording":

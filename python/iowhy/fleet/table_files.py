@@ -124,7 +124,7 @@ def _columns(table: Table, have: Mapping[str, str], file: str) -> str:
         if column.name in have:
             if have[column.name] != column.sql_type:
                 raise Problem(
-                    "column-schema-says",
+                    "column-of-another-type",
                     path=file,
                     name=column.name,
                     have=have[column.name],

@@ -48,7 +48,9 @@ VERDICT_DEFINITIONS = (
 _NUMBERS = ("share", "gain", "confidence", "seconds", "gain_seconds", "thread_seconds")
 _MADE = "CREATE TABLE IF NOT EXISTS verdicts (key TEXT PRIMARY KEY, verdict TEXT)"
 
-Verdict = Mapping[str, Any]
+Kept = Mapping[str, Any]
+"""What is known of a recording, as JSON has it."""
+Verdict = Kept
 """As `judging.judged` has it."""
 
 
@@ -70,7 +72,7 @@ def verdicts(
                 yield number, _noted(paths[number], verdict, left_out)
             asked = [one for one in together if one.number not in known]
             keys = {one.number: one.fingerprint(VERDICT_DEFINITIONS) for one in asked}
-            found = _kept(store, [key for key in keys.values() if key])
+            found = kept(store, [key for key in keys.values() if key])
             new = {one.number: one.place for one in asked if keys[one.number] not in found}
             for one in asked:
                 if keys[one.number] in found:
@@ -147,8 +149,9 @@ def opened_store() -> sqlite3.Connection | None:
     return store
 
 
-def _kept(store: sqlite3.Connection | None, keys: Sequence[str]) -> dict[str | None, Verdict]:
-    found: dict[str | None, Verdict] = {}
+def kept(store: sqlite3.Connection | None, keys: Sequence[str]) -> dict[str | None, Kept]:
+    """What is stored under some keys."""
+    found: dict[str | None, Kept] = {}
     if store is None or not keys:
         return found
     with suppress(sqlite3.Error, ValueError):
@@ -158,8 +161,8 @@ def _kept(store: sqlite3.Connection | None, keys: Sequence[str]) -> dict[str | N
     return found
 
 
-def keep(store: sqlite3.Connection | None, key: str | None, verdict: Verdict) -> None:
-    """Stores a verdict under its key."""
+def keep(store: sqlite3.Connection | None, key: str | None, verdict: Kept) -> None:
+    """Stores what is known under its key."""
     if store is None or key is None:
         return
     with suppress(sqlite3.Error):

@@ -69,14 +69,12 @@ def comb(
         if extent_each:
             _write_pages(folder / "aged-comb", size, numbers)
         elif not _fallocate(handle, 0, 0, size):
-            raise Problem("no-room-age", path=folder, error=os.strerror(ctypes.get_errno()))
+            raise Problem("no-room-to-age", path=folder, error=os.strerror(ctypes.get_errno()))
         fill(folder / "aged-rest")
         for start in range(0, size, tooth):
             at = start + numbers.randrange(_TOOTH_UNITS) * unit_bytes
             if not _fallocate(handle, _KEEP_SIZE | _PUNCH_HOLE, at, unit_bytes):
-                raise Problem(
-                    "no-holes-here", path=folder, strerror=os.strerror(ctypes.get_errno())
-                )
+                raise Problem("no-holes", path=folder, strerror=os.strerror(ctypes.get_errno()))
         os.fsync(handle)
     finally:
         os.close(handle)
@@ -84,7 +82,7 @@ def comb(
         _take_pieces(folder / "aged-pieces")
     found = os.statvfs(folder)
     if found.f_bavail * found.f_frsize < free_bytes:
-        raise Problem("no-room-age-too", path=folder)
+        raise Problem("too-scattered-to-age", path=folder)
 
 
 def _write_pages(path: Path, size: int, numbers: random.Random) -> None:
@@ -97,7 +95,7 @@ def _write_pages(path: Path, size: int, numbers: random.Random) -> None:
             os.pwrite(handle, page, start)
         os.fsync(handle)
     except OSError as error:
-        raise Problem("no-room-age", path=path, error=error.strerror) from None
+        raise Problem("no-room-to-age", path=path, error=error.strerror) from None
     finally:
         os.close(handle)
         page.close()

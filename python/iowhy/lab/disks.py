@@ -74,9 +74,7 @@ class Disk(Struct, frozen=True):
         try:
             yield
         except OSError as error:
-            raise Problem(
-                "emulated-disk-gone-iowhy-disk", path=self.path, error=error.strerror
-            ) from None
+            raise Problem("disk-gone", path=self.path, error=error.strerror) from None
 
 
 def make(
@@ -88,7 +86,7 @@ def make(
     Raises Problem when the kind is unknown or the machine refuses.
     """
     if kind not in KINDS:
-        raise Problem("device-choose-one", kind=kind, kinds=", ".join(KINDS))
+        raise Problem("device-unknown", kind=kind, kinds=", ".join(KINDS))
     folder.mkdir(mode=0o700, exist_ok=True)
     if kind == "zram":
         return _zram(size_bytes, undo)
@@ -139,7 +137,7 @@ def _emulated(
     if not ready or not serving.stdout.readline():
         serving.kill()
         _, said = serving.communicate()
-        raise Problem("emulated-disk-does-not", said=said.decode(errors="replace").strip())
+        raise Problem("disk-not-started", said=said.decode(errors="replace").strip())
     disk = Disk(kind, _loop(folder / "disk", undo), size_bytes, folder)
     # As a disk of its kind would appear. A loop device keeps its knobs for its next user: they are put back.
     for knob, value in (
@@ -160,7 +158,7 @@ def set_knob(path: Path, value: str, undo: Undo) -> None:
         undo.write_file(path, old=chosen[1] if chosen else old)
         path.write_text(value)
     except OSError as error:
-        raise Problem("path-value-error", path=path, value=value, error=error.strerror) from None
+        raise Problem("knob-refused", path=path, value=value, error=error.strerror) from None
 
 
 def _zram(size_bytes: int, undo: Undo) -> Disk:

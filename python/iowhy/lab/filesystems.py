@@ -86,7 +86,7 @@ def make(
     Raises Problem when the kind is unknown or a tool refuses.
     """
     if kind not in _MKFS:
-        raise Problem("fs-choose-one", kind=kind, kinds=", ".join(KINDS))
+        raise Problem("filesystem-unknown", kind=kind, kinds=", ".join(KINDS))
     shell.run([*_MKFS[kind], *mkfs, str(disk.path)])
     path.mkdir(mode=0o755, exist_ok=True)
     made = Filesystem(kind, disk, path, tuple(options), undo)

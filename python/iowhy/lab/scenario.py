@@ -124,4 +124,4 @@ class Scenario(Struct, frozen=True):
             if found.name == name:
                 return found
         names = ", ".join(variant.name for variant in self.variants)
-        raise Problem("variant", name=name, scenario=self.name, names=names)
+        raise Problem("variant-unknown", name=name, scenario=self.name, names=names)

@@ -85,6 +85,8 @@ def run(argv: Sequence[str]) -> str:
     if done.returncode != 0:
         said = (done.stderr or done.stdout).strip().splitlines()
         raise Problem(
-            "argv-said", argv=" ".join(argv), said=said[-1] if said else f"status {done.returncode}"
+            "lab-command-failed",
+            argv=" ".join(argv),
+            said=said[-1] if said else f"status {done.returncode}",
         )
     return done.stdout

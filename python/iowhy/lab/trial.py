@@ -134,7 +134,7 @@ def _once(
         out = made.folder / f"{scenario.name}-{variant.name}.iowhy"
         made.start_clock()
         used = _CpuUse.now()
-        status, text, measured = _record(plan, out, made.undo.kill_marked()[1])
+        status, text, measured = record_plan(plan, out, made.undo.kill_marked()[1])
         others = _CpuUse.now().others_since(used)
         after = [disk.statistics() for disk in made.disks]
         made.stop_clock()
@@ -193,7 +193,7 @@ class _CpuUse(Struct, frozen=True):
         return max(0.0, used / max(self.time_s - before.time_s, 1e-9))
 
 
-def _record(plan: Plan, out: Path, mark: str) -> tuple[int, str, float]:
+def record_plan(plan: Plan, out: Path, mark: str) -> tuple[int, str, float]:
     """Records the command; returns its status, what it printed, and the seconds it took."""
     env = {**os.environ, **(plan.env or {}), MARK_VARIABLE: mark}
     with tempfile.TemporaryFile() as caught:

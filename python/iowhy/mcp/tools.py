@@ -5,7 +5,7 @@ Each function is a tool; its docstring is what the agent reads.
 
 from typing import Any
 
-from iowhy.commands.report import filters_of
+from iowhy.commands.report import filters_of, leading_causes
 from iowhy.errors import Problem
 from iowhy.mcp.truncate import bounded_select, cut, shown, whole
 from iowhy.options.keywords import text_of
@@ -16,15 +16,15 @@ MOST_ROWS = 200
 _ROWS = 50
 
 
-def verdict(recording: str) -> dict[str, Any]:
+def verdict(recording: str, phase: int | None = None) -> dict[str, Any]:
     """Why a recording (a NAME.iowhy folder that `iowhy run` made) is slow: answer, findings with their chains of measured
-    numbers and remedies, time budget, measures by name. null is unknown, never 0."""
-    from iowhy.commands.overview import overview
+    numbers and remedies, time budget, phases, measures by name. null is unknown, never 0. phase: of that one alone."""
+    from iowhy.commands.overview import overview, overview_of
     from iowhy.views import verdict_page
 
-    found: dict[str, Any] = whole(
-        verdict_page.as_document(overview(_opened(recording), measured=True))
-    )
+    opened = _opened(recording)
+    judged = overview(opened, measured=True) if phase is None else overview_of(opened, phase=phase)
+    found: dict[str, Any] = whole(verdict_page.as_document(judged))
     return found
 
 
@@ -56,7 +56,7 @@ def report(
     pids = () if pid is None else (pid,)
     name = text_of("report: name", name, "the name of a report")
     filters = filters_of(since=since, until=until, pid=pids, file=file)
-    with result_of(opened, name, filters, kept) as result:
+    with result_of(opened, name, filters, kept, leading_causes) as result:
         found, in_all = result.head(kept)
     rows = shown(found.column_names, cut(found.to_pylist()))
     return {**rows, **_notes(found), "rows_in_all": in_all}
@@ -94,7 +94,17 @@ def compare(before: str, after: str) -> list[dict[str, Any]]:
     return answer
 
 
-TOOLS = (verdict, reports, report, sql, compare)
+def what_if(recording: str) -> dict[str, Any]:
+    """How long the recorded run would take with other devices, memory, syncs or CPUs: seconds, from low_s to high_s, by a model
+    of the run; `cannot` says why there are no predictions. What each assumes is in `assumes`; only a trial proves it."""
+    from iowhy.commands.what_if import what_if as predict
+    from iowhy.views.what_if_page import as_document
+
+    found: dict[str, Any] = whole(as_document(predict(_opened(recording))))
+    return found
+
+
+TOOLS = (verdict, what_if, reports, report, sql, compare)
 
 
 def _opened(recording: str) -> Recording:
@@ -107,5 +117,5 @@ def _notes(found: Rows) -> dict[str, list[str]]:
 
 def _rows(limit: int) -> int:
     if limit < 1:
-        raise Problem("limit-give-1", limit=limit, most_rows=MOST_ROWS)
+        raise Problem("limit-out-of-range", limit=limit, most_rows=MOST_ROWS)
     return min(limit, MOST_ROWS)

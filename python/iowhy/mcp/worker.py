@@ -9,10 +9,12 @@ import json
 import os
 import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 from iowhy.errors import Problem
 from iowhy.messages import json_text, printable
+from iowhy.recordings import box
 from iowhy.sentences import described, named
 
 COMMAND = (sys.executable, "-m", "iowhy.mcp.worker")
@@ -33,7 +35,7 @@ async def answered(tool: str, words: dict[str, Any], within_s: float) -> Any:
                 said = b"".join([part async for part in process.stdout])
                 status = await process.wait()
         except TimeoutError:
-            raise Problem("no-answer-within-max-time", tool=tool, within_s=within_s) from None
+            raise Problem("tool-too-slow", tool=tool, within_s=within_s) from None
         except anyio.BrokenResourceError:
             said, status = b"", await process.wait()
         finally:
@@ -43,7 +45,7 @@ async def answered(tool: str, words: dict[str, Any], within_s: float) -> Any:
                     await process.wait()
                 remove_left_behind()
     if not said:
-        raise Problem("no-answer-process-ended", tool=tool, status=status)
+        raise Problem("tool-ended", tool=tool, status=status)
     answer = json.loads(said)
     if "problem" in answer:
         said = answer["problem"]
@@ -54,8 +56,13 @@ async def answered(tool: str, words: dict[str, Any], within_s: float) -> Any:
 def main() -> None:
     """See the module's text."""
     from iowhy.mcp import tools
+    from iowhy.recordings.object_store import is_stored
 
+    box.own()
     tool, words = json.loads(_line())
+    # Where one is fetched first, the tool opens it with this process's rights.
+    if not any(isinstance(word, str) and is_stored(Path(word)) for word in words.values()):
+        box.enter()
     threading.Thread(target=_end_with_who_asked, daemon=True).start()
     try:
         found = {"answer": getattr(tools, tool)(**words)}

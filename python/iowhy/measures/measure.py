@@ -48,16 +48,16 @@ def parse(name: str, text: str) -> Measure:
     headed = parse_headed(text, f"{name}.sql", (*_NEEDED, "state"), _NEEDED)
     fields = headed.fields
     if fields["unit"] not in UNITS:
-        raise Problem("sql-unit-not-one", name=name, fields=fields["unit"], units=", ".join(UNITS))
+        raise Problem("sql-unit-unknown", name=name, fields=fields["unit"], units=", ".join(UNITS))
     known = budget_classes()
     keys = [key.strip() for key in fields["classes"].split(",")]
     for key in keys:
         if key not in known:
-            raise Problem("sql-classes-not-one", name=name, key=key, known=", ".join(known))
+            raise Problem("sql-class-unknown", name=name, key=key, known=", ".join(known))
     whole, *rest = _PARTS.split(headed.sql)
     parts = dict(zip(rest[::2], map(str.strip, rest[1::2]), strict=True))
     if not whole.strip():
-        raise Problem("sql-there-no-sql", name=name)
+        raise Problem("sql-only-header", name=name)
     return Measure(
         name,
         fields["title"],
@@ -88,7 +88,7 @@ def find(name: str) -> Measure:
             other for other in measures() if name in other
         ]
         meant = f"; did you mean {' or '.join(near[:2])}?" if near else ";"
-        raise Problem("no-such-measure-shows", name=name, meant=meant)
+        raise Problem("no-such-measure", name=name, meant=meant)
     return found
 
 

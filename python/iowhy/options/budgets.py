@@ -1,5 +1,6 @@
 """What a run may cost, and where that is said: the options that `run` and `why` share."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,9 +43,15 @@ class Budgets:
 
     keep_secrets: bool = switch("--keep-secrets", help=KEEP_SECRETS)
 
+    @property
+    def written(self) -> tuple[Path | None, ...]:
+        """The files that may be written after a recording was read."""
+        summary = os.environ.get("GITHUB_STEP_SUMMARY")
+        return (self.junit, self.baseline, Path(summary) if summary else None)
+
     def check(self) -> None:
         """Before the run, which may take an hour: do they go together, can all be written? Raises Problem."""
         if self.junit is not None:
             check_free(self.junit, force=False)
         if self.name is not None and not self.name.strip():
-            raise Problem("name-empty-give-run")
+            raise Problem("run-name-empty")

@@ -21,7 +21,7 @@ class Described(Struct, frozen=True):
     """One option; without `flags` a word that stands alone.
 
     read: makes the value from the text; of a field that is a tuple each text may give several values.
-    least: the smallest number allowed. choices: the texts allowed. begins_command: the first of these words
+    bare: what it is where its flag has no value behind it. least: the smallest number allowed. choices: the texts allowed. begins_command: the first of these words
     begins a command, whose own options follow.
     """
 
@@ -32,6 +32,7 @@ class Described(Struct, frozen=True):
     least: float | None = None
     choices: tuple[str, ...] = ()
     hidden: bool = False
+    bare: str | None = None
     begins_command: bool = False
 
 
@@ -145,7 +146,7 @@ def _value(parameter: Parameter, given: Any) -> Any:
         return None
     value = _one(parameter, given)
     if described.least is not None and value < described.least:
-        raise Problem("give-more", called=parameter.called, given=given, least=described.least)
+        raise Problem("below-least", called=parameter.called, given=given, least=described.least)
     return value
 
 

@@ -9,5 +9,5 @@ def one_name(option: str, text: str) -> tuple[str, ...]:
     """One name; each use of the option adds one. Raises Problem for what can be none."""
     name = text.strip()
     if not name or len(name) > _MOST or "\0" in name:
-        raise Problem("name-empty-too-long", option=option)
+        raise Problem("name-unusable", option=option)
     return (name,)

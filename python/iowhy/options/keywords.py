@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from iowhy.errors import Problem
 from iowhy.options.described import Parameter, build, parameters
+from iowhy.sentences import changed
 
 Options = TypeVar("Options")
 
@@ -33,7 +34,7 @@ def from_keywords(
         if name not in known:
             near = get_close_matches(name, known, 1)
             meant = f"; did you mean {near[0]}?" if near else f"; it has {', '.join(sorted(known))}"
-            raise Problem("there-no", function=function, name=name, meant=meant)
+            raise Problem("argument-unknown", function=function, name=name, meant=meant)
         if name in terminal and value:
             raise Problem(
                 "option-of-the-command-line-only",
@@ -46,7 +47,7 @@ def from_keywords(
     try:
         return build(options, values)
     except Problem as problem:
-        raise Problem("function-problem", function=function, problem=problem) from None
+        raise Problem(changed(problem.sentence, f"{function}: {problem}")) from None
 
 
 def keyword(parameter: Parameter) -> str:

@@ -53,7 +53,7 @@ class ReportOutput(TableOutput):
     def __post_init__(self) -> None:
         """Raises Problem for rows of what has none."""
         if self.format in STACK_FORMATS and (self.limit is not None or self.wide):
-            raise Problem("format-all-stacks-without", format=self.format)
+            raise Problem("stacks-are-all", format=self.format)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -122,9 +122,11 @@ def _add_option(group: Any, one: Parameter, *, completed: bool) -> None:
             *flags, dest=one.name, action="store_true", default=argparse.SUPPRESS, help=about
         )
         return
+    may_be_bare = {} if described.bare is None else {"nargs": "?", "const": described.bare}
     made = group.add_argument(
         *flags,
         dest=one.name,
+        **may_be_bare,
         action="append" if one.repeated else "store",
         default=argparse.SUPPRESS,
         metavar=described.metavar or one.value_name,
@@ -157,7 +159,7 @@ def _placed(known: Sequence[Parameter], words: Sequence[str]) -> dict[str, Any]:
         elif rest:
             given[one.name] = rest.pop(0)
         elif one.required:
-            raise Problem("missing", called=one.called, help=one.described.help)
+            raise Problem("word-missing", called=one.called, help=one.described.help)
     if rest and [one.called for one in known] == ["REC"]:
         raise Problem("one-recording-only", first=quoted(words[0]), second=quoted(rest[0]))
     if rest:

@@ -13,7 +13,7 @@ def process_ids(option: str, text: str) -> tuple[int, ...]:
     found = []
     for word in text.replace(",", " ").split() or [text]:
         if not (word.isascii() and word.isdecimal()) or not 0 < int(word) <= MOST:
-            raise Problem("not-process-id-give", option=option, word=word)
+            raise Problem("not-a-process-id", option=option, word=word)
         found.append(int(word))
     return tuple(dict.fromkeys(found))
 

@@ -73,6 +73,20 @@ class Options:
         help="Take no user stacks: which functions wait, compute and use which file.",
     )
     stacks: bool = switch("--stacks", help="With -a: take user stacks as well.")
+    statements: str | None = option(
+        "--statements",
+        metavar="DSN",
+        bare="",
+        help="Which statements of databases wait: with CMD those of SQLite, by probes; else those of PostgreSQL, MariaDB or MySQL, as "
+        "their server shows them. DSN says how to connect, if it is not as the server's own user; without a password.",
+    )
+    exact: bool = switch(
+        "--exact",
+        help="With --statements: PostgreSQL and SQLite by probes in their programs, every statement.",
+    )
+    statement_text: bool = switch(
+        "--statement-text", help="With --statements: keep the literals of statements, too."
+    )
     sudo: bool = switch("--sudo", help="Become root by sudo first; with --on, there.")
     on: str | None = option(
         "--on",
@@ -112,6 +126,11 @@ class Options:
         return [(flag, name) for flag, names in asked.items() for name in names]
 
     @property
+    def by_probes(self) -> bool:
+        """Statements are taken from the programs that run them."""
+        return self.statements is not None and (bool(self.argv) or self.exact)
+
+    @property
     def named_after(self) -> list[str]:
         """What gives a recording its name: the command, a process, or nothing for the machine."""
         if self.argv:
@@ -144,8 +163,25 @@ def check(options: Options) -> None:
         _check_elsewhere(options)
     if options.live:
         _check_live(options)
+    if options.statement_text and options.statements is None:
+        raise Problem("statement-text-alone")
+    _check_statements(options)
     if options.argv and options.duration_ns is not None:
         raise Problem("duration-of-command")
+
+
+def _check_statements(options: Options) -> None:
+    if options.exact and options.statements is None:
+        raise Problem("exact-alone")
+    if options.statements is None:
+        return
+    if options.mode == "proc" and options.by_probes:
+        raise Problem("statements-mode")
+    if options.argv:
+        if options.statements:
+            raise Problem("statements-of-command", dsn=options.statements)
+    elif options.on is not None or options.live:
+        raise Problem("statements-of-what")
 
 
 def _check_live(options: Options) -> None:

@@ -107,8 +107,10 @@ def _file(table: Table, file: Path, files: _Files) -> tuple[int, str | None]:
         size = file_sizes(connection, [place])
         if not size:  # no row group
             return 0, _columns(table, connection, place)
-        problem = size[0].problem() or _columns(table, connection, place)
-        return size[0].rows, problem or _values(table, connection, source)
+        unbounded = size[0].problem()
+        problem = str(unbounded) if unbounded else _columns(table, connection, place)
+        problem = problem or _values(table, connection, source)
+        return size[0].rows, problem and problem.replace(f"{place}: ", "", 1)
     except (OSError, ValueError) as error:
         found = str(error)
     except Problem as error:

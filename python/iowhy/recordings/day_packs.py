@@ -75,7 +75,7 @@ class Entry(Struct, frozen=True):
         """The file that holds its rows of a table, and those of others. Raises Problem if that is not a plain file."""
         file = (self.lies or self.pack) / self.folder / f"{table}.parquet"
         if file.is_symlink() or file.parent.is_symlink() or not file.is_file():
-            raise Problem("missing-from-pack-not", path=file)
+            raise Problem("pack-file-missing", path=file)
         return file
 
 
@@ -139,12 +139,12 @@ def _read(packs: Sequence[Path], columns: str) -> Iterator[tuple[Path, ...]]:
 def _entry(pack: Path, values: Mapping[str, object]) -> Entry:
     number, rows = values[NUMBER], values["rows"]
     if not isinstance(number, int) or not 0 <= number < MOST_PACKED:
-        raise Problem("make-pack-again", pack=pack / INDEX, number=NUMBER, recording=number)
+        raise Problem("pack-number-wrong", pack=pack / INDEX, number=NUMBER, recording=number)
     manifest = _checked(pack, "manifest", values["manifest"])
     experiments = values["experiments"] or []
     counted = json.loads(rows) if isinstance(rows, str) else None
     if not isinstance(counted, dict) or len(manifest) > MANIFEST_MAX_BYTES:
-        raise Problem("recording-not-was-packed", pack=pack / INDEX, number=number)
+        raise Problem("pack-recording-changed", pack=pack / INDEX, number=number)
     assert isinstance(experiments, list)
     return Entry(
         pack,
@@ -192,7 +192,7 @@ def taken_out(one: Entry) -> Path:
 
     above = private_folder()
     if above is None:
-        raise Problem("no-directory-unpack-set", path=one.path)
+        raise Problem("no-directory-to-unpack", path=one.path)
     folder = Path(tempfile.mkdtemp(prefix="packed-", dir=above))
     try:
         (folder / "manifest.json").write_text(one.manifest)

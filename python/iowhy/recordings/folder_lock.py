@@ -24,7 +24,7 @@ def alone_in(folder: Path, name: str, taken: str, number: bool = False) -> Itera
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise Problem("path-taken", path=folder, taken=taken) from None
+            raise Problem("folder-taken", path=folder, taken=taken) from None
         if number:
             file.truncate(0)
             file.write(str(os.getpid()))

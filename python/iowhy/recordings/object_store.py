@@ -55,7 +55,7 @@ def path_of(url: str) -> Path:
     """The path of `s3://BUCKET/KEY`. Raises Problem for what names no bucket."""
     path = Path(url)
     if len(path.parts) < 2 or any(part == ".." for part in path.parts):
-        raise Problem("give-s3-bucket-prefix", url=url)
+        raise Problem("not-an-s3-place", url=url)
     return path
 
 
@@ -74,7 +74,7 @@ def below(folder: Path, most: int = MOST_LISTED) -> Iterator[Stored]:
         for some in obstore.list(store, f"{prefix}/" if prefix else None):
             listed += len(some)
             if listed > most:
-                raise Problem("store-lists-more-than", path=written(folder), most=most)
+                raise Problem("store-too-large", path=written(folder), most=most)
             for one in some:
                 path = Path(SCHEME, folder.parts[1], one["path"])
                 yield Stored(path, one["size"], int(one["last_modified"].timestamp()) * 10**9)
@@ -91,7 +91,7 @@ def copied(path: Path, outline: bool = False) -> Path:
 
     above = private_folder()
     if above is None:
-        raise Problem("no-directory-copy-set", path=written(path))
+        raise Problem("no-directory-to-copy", path=written(path))
     folder = Path(tempfile.mkdtemp(prefix="stored-", dir=above))
     try:
         found = [one for one in below(path, MOST_FILES) if _is_plain(one.path.relative_to(path))]
@@ -106,7 +106,9 @@ def copied(path: Path, outline: bool = False) -> Path:
         shutil.rmtree(folder, ignore_errors=True)
         if isinstance(error, FileNotFoundError):
             raise Problem("nothing-stored-there", path=written(path)) from None
-        raise Problem("cannot-copied", path=written(path), error=error.strerror or error) from None
+        raise Problem(
+            "store-copy-failed", path=written(path), error=error.strerror or error
+        ) from None
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -138,9 +140,7 @@ def put(path: Path, what: Path | bytes) -> None:
     except FileNotFoundError as error:
         if isinstance(what, Path) and not what.exists():
             raise
-        raise Problem(
-            "path-first_line", path=written(path), first_line=_first_line(error)
-        ) from None
+        raise Problem("store-error", path=written(path), first_line=_first_line(error)) from None
 
 
 def stored_bytes(path: Path) -> bytes | None:
@@ -213,8 +213,8 @@ def _answers(path: Path) -> Iterator[None]:
     except BaseError as error:
         why = _first_line(error)
         if _METADATA in why:
-            why = "no keys are given, and this machine has no role that brings some: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and AWS_ENDPOINT_URL where the store is not Amazon's"
-        raise Problem("path-why", path=written(path), why=why) from None
+            raise Problem("store-without-keys", path=written(path)) from None
+        raise Problem("store-refused", path=written(path), why=why) from None
 
 
 def _first_line(error: Exception) -> str:

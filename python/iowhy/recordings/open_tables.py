@@ -108,9 +108,7 @@ class OpenTables:
         """All files as their footers have them. Raises Problem for what would be too much to read."""
         files = [file for own in self._files.values() for file in own]
         if len(files) > MOST_FILES:
-            raise Problem(
-                "files-more-than", path=self.path, files=len(files), most_files=MOST_FILES
-            )
+            raise Problem("too-many-files", path=self.path, files=len(files), most_files=MOST_FILES)
         if not files:
             return []
         footers_must_be_bounded(files)
@@ -133,7 +131,7 @@ class OpenTables:
                     return removed_while_read(file)
                 if is_query_error(error):
                     return Problem(
-                        "path-error-way_out",
+                        "file-damaged",
                         path=file,
                         error=str(error).splitlines()[0],
                         way_out=self._way_out(),
@@ -165,7 +163,7 @@ class OpenTables:
                 columns.append(f'NULL::{column.sql_type} AS "{column.name}"')
             elif found[column.name] != column.sql_type:
                 raise Problem(
-                    "column-schema-says",
+                    "column-of-another-type",
                     path=files[0],
                     name=column.name,
                     have=found[column.name],
@@ -203,7 +201,7 @@ class OpenTables:
             if not is_query_error(error):
                 raise
             raise Problem(
-                "path-error-way_out",
+                "file-damaged",
                 path=self.path / name,
                 error=str(error).splitlines()[0],
                 way_out=self._way_out(),

@@ -57,7 +57,7 @@ def unpacked(path: Path) -> Path:
 
     above = private_folder()
     if above is None:
-        raise Problem("no-directory-unpack-set", path=path)
+        raise Problem("no-directory-to-unpack", path=path)
     folder = Path(tempfile.mkdtemp(prefix="packed-", dir=above))
     try:
         with path.open("rb") as file:
@@ -67,7 +67,7 @@ def unpacked(path: Path) -> Path:
                 names.add(_unpack_entry(path, file, folder, header))
                 folders.add(header[2].rpartition("/")[0])
                 if len(folders) > MOST_TABLES:
-                    raise Problem("more-than-folders-iowhy", path=path, most_tables=MOST_TABLES)
+                    raise Problem("packed-too-many-folders", path=path, most_tables=MOST_TABLES)
             changed = os.fstat(file.fileno()).st_mtime_ns
         if (folder / "manifest.json").exists() and len(names) == 1:
             for one in folder.rglob("*"):
@@ -82,7 +82,7 @@ def unpacked(path: Path) -> Path:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     shutil.rmtree(folder, ignore_errors=True)
-    raise Problem("not-one-recording-makes", path=path)
+    raise Problem("packed-not-one-recording", path=path)
 
 
 def _headers(path: Path, file: IO[bytes]) -> Iterator[tuple[int, int, str]]:
@@ -100,7 +100,7 @@ def _headers(path: Path, file: IO[bytes]) -> Iterator[tuple[int, int, str]]:
         if flags & ~_UTF8_NAME or method or stored != size or extra_bytes or size > MOST_FILE_BYTES:
             raise Problem("pack-of-another-program", path=path)
         yield crc, size, raw.decode("utf-8", "replace")
-    raise Problem("more-than-files-iowhy", path=path, most_files=MOST_FILES)
+    raise Problem("packed-too-many-files", path=path, most_files=MOST_FILES)
 
 
 def _unpack_entry(path: Path, file: IO[bytes], folder: Path, header: tuple[int, int, str]) -> str:
@@ -114,7 +114,7 @@ def _unpack_entry(path: Path, file: IO[bytes], folder: Path, header: tuple[int, 
     try:
         handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        raise Problem("holds-twice", path=path, name=name[:200]) from None
+        raise Problem("packed-member-twice", path=path, name=name[:200]) from None
     with os.fdopen(handle, "wb") as out:
         if copy_bytes(file, out, size, path) != crc:
             raise Problem("packed-member-damaged", path=path, name=name[:200])

@@ -83,7 +83,7 @@ def _add(
     with open_plain(file) as source:
         entry.file_size = os.fstat(source.fileno()).st_size
         if entry.file_size > most_bytes:
-            raise Problem("larger-than-bytes-iowhy", path=file, most_bytes=most_bytes)
+            raise Problem("recording-file-too-large", path=file, most_bytes=most_bytes)
         if not keep_secrets and file.suffix == ".json":
             archive.writestr(entry, without_secrets(source.read(entry.file_size)))
             return

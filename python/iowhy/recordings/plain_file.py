@@ -22,10 +22,10 @@ def open_plain(path: Path) -> BinaryIO:
         raise
     except OSError as error:
         why = "is a link" if path.is_symlink() else error.strerror
-        raise Problem("recording-holds-plain-files", path=path, why=why) from None
+        raise Problem("recording-holds-other-files", path=path, why=why) from None
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-        raise Problem("not-plain-file-recording", path=path)
+        raise Problem("not-a-plain-file", path=path)
     return os.fdopen(handle, "rb")
 
 
@@ -34,7 +34,7 @@ def read_plain(path: Path, most_bytes: int) -> bytes:
     with open_plain(path) as file:
         data = file.read(most_bytes + 1)
     if len(data) > most_bytes:
-        raise Problem("larger-than-bytes-iowhy", path=path, most_bytes=most_bytes)
+        raise Problem("recording-file-too-large", path=path, most_bytes=most_bytes)
     return data
 
 

@@ -27,6 +27,8 @@ LEAST_ADDRESS_BYTES = 2 << 30
 #: reading Parquet takes beside it, and the rows that are shown, no analysis takes more than 1 GiB.
 MOST_MEMORY_BYTES = 640 << 20
 MOST_THREADS = 8
+#: What a thread that sorts or groups holds at least; with less for each, a query may end though it could have spilled.
+THREAD_BYTES = 128 << 20
 #: What does not fit the memory is kept in a private directory that goes with the connection.
 MOST_SPILLED_BYTES = 8 << 30
 #: Such directories, and the file in each that is locked as long as its process lives.
@@ -37,11 +39,12 @@ _made: list[tuple[Path, int]] = []
 
 def bound(connection: "duckdb.DuckDBPyConnection") -> None:
     """Limits memory, threads and temporary files of a connection. Raises Problem for a senseless size."""
-    threads = min(len(os.sched_getaffinity(0)), MOST_THREADS)
+    memory = memory_bytes()
+    threads = max(1, min(len(os.sched_getaffinity(0)), MOST_THREADS, memory // THREAD_BYTES))
     folder = private_folder()
     # Without a place for it nothing is spilled, and what needs more memory is a message.
     spilled = "" if folder is None else str(folder / os.urandom(6).hex())
-    connection.execute(f"SET memory_limit = '{memory_bytes()}B'")
+    connection.execute(f"SET memory_limit = '{memory}B'")
     connection.execute(f"SET threads = {threads}")
     connection.execute(f"SET temp_directory = {text_literal(spilled)}")
     connection.execute(f"SET max_temp_directory_size = '{MOST_SPILLED_BYTES}B'")

@@ -129,7 +129,7 @@ class Recording(Struct, frozen=True):
             first = str(error).splitlines()[0]
             if is_out_of_memory(error):
                 raise Problem(
-                    "more-than-mib-memory",
+                    "too-little-memory",
                     path=self.path,
                     memory_bytes=memory_bytes() >> 20,
                     first=first,

@@ -36,7 +36,7 @@ def rewrite(recording: Recording, table: str, rows: Sequence[Mapping[str, object
         return
     folder = recording.path / table
     if not recording.manifest.complete:
-        raise Problem("still-being-recorded-was", path=recording.path)
+        raise Problem("still-recording", path=recording.path)
     written = in_schema(table, rows)
     assert written is not None, "a table without rows has no files"
     try:
@@ -55,7 +55,7 @@ def rewrite(recording: Recording, table: str, rows: Sequence[Mapping[str, object
 def _replace(inside: Path, table: str, source: BinaryIO) -> None:
     fresh = Path(tempfile.mkdtemp(prefix=f".{table}.", dir=inside))
     try:
-        with _made(fresh / "000001.parquet") as file:
+        with made_private(fresh / "000001.parquet") as file:
             shutil.copyfileobj(source, file)
         _exchange(fresh, inside / table)
     finally:
@@ -66,7 +66,7 @@ def _rewrite_packed(
     recording: Recording, unpacked: Path, table: str, rows: Sequence[Mapping[str, object]]
 ) -> None:
     if is_stored(recording.path) or not recording.path.is_file():
-        raise Problem("not-single-file-makes", path=recording.path)
+        raise Problem("not-a-single-file", path=recording.path)
     rewrite(replace(recording, path=unpacked, unpacked=None), table, rows)
     made = pack(recording, unpacked.with_name(f"{unpacked.name}.again"), force=True).file
     to = recording.path.resolve()
@@ -84,7 +84,7 @@ def _put(source: BinaryIO, to: Path) -> None:
     before = to.lstat()
     fresh = to.with_name(f".{to.name}.{os.urandom(4).hex()}")
     try:
-        with _made(fresh) as file:
+        with made_private(fresh) as file:
             shutil.copyfileobj(source, file)
             with suppress(PermissionError):  # who is not root cannot give away what is not root's
                 os.fchown(file.fileno(), before.st_uid, before.st_gid)
@@ -95,7 +95,7 @@ def _put(source: BinaryIO, to: Path) -> None:
         raise
 
 
-def _made(path: Path) -> BinaryIO:
+def made_private(path: Path) -> BinaryIO:
     """A file of our own that was not there, to write."""
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE), "wb")
 

@@ -48,20 +48,22 @@ class FileSize(Struct, frozen=True):
         """What it takes in memory at least."""
         return max(self.unpacked_bytes, self.rows * self.columns * _VALUE_BYTES)
 
-    def problem(self) -> str | None:
+    def problem(self) -> Problem | None:
         """Why it is not read, None if it is."""
         if self.memory_bytes > max(UNASKED_BYTES, MOST_EXPANSION * self.file_bytes):
-            return (
-                f"{self.file_bytes:,} bytes that would be {self.memory_bytes >> 20:,} MiB in memory, more than "
-                f"{MOST_EXPANSION:,} times as much"
+            return Problem(
+                "unpacks-to-too-much",
+                file=self.file,
+                size=self.file_bytes,
+                mib=self.memory_bytes >> 20,
+                times=MOST_EXPANSION,
             )
         if self.chunk_bytes > MOST_CHUNK_BYTES:
-            return (
-                f"a column of {self.chunk_bytes >> 20:,} MiB in one row group, more than "
-                f"{MOST_CHUNK_BYTES >> 20:,} MiB"
-            )
+            mib = self.chunk_bytes >> 20
+            return Problem("column-too-large", file=self.file, mib=mib, most=MOST_CHUNK_BYTES >> 20)
         if self.value_bytes > MOST_VALUE_BYTES:
-            return f"a value of {self.value_bytes:,} bytes, more than {MOST_VALUE_BYTES:,}"
+            size = self.value_bytes
+            return Problem("value-too-large", file=self.file, size=size, most=MOST_VALUE_BYTES)
         return None
 
 
@@ -74,12 +76,12 @@ def must_be_bounded(found: list[FileSize]) -> None:
     ):
         if size > most:
             raise Problem(
-                "others-more-than", file=found[0].file, size=size, subject=subject, most=most
+                "recording-too-large", file=found[0].file, size=size, subject=subject, most=most
             )
     for one in found:
         problem = one.problem()
         if problem is not None:
-            raise Problem("iowhy-writes-no-such", path=one.file, problem=problem)
+            raise problem
 
 
 def footers_must_be_bounded(files: Iterable[str]) -> None:
@@ -91,7 +93,7 @@ def footers_must_be_bounded(files: Iterable[str]) -> None:
     longest = max(long, key=lambda file: long[file])
     others = "" if len(long) == 1 else " and others"
     raise Problem(
-        "footers-mib-more-than",
+        "footers-too-large",
         longest=longest,
         others=others,
         all=all_ >> 20,

@@ -52,7 +52,7 @@ class StoredRows(Struct, frozen=True, dict=True):
             )
         except duckdb.IOException as error:
             raise Problem(
-                "no-room-rows-log",
+                "no-room-for-rows",
                 gettempdir=tempfile.gettempdir(),
                 error=str(error).splitlines()[0],
             ) from None

@@ -31,7 +31,7 @@ def write_recording(path: Path, manifest: Manifest, rows: Mapping[str, Rows]) ->
     known = tables()
     for name in rows:
         if name not in known:
-            raise Problem("no-such-table-schema", name=name)
+            raise Problem("no-such-table", name=name)
     if path.exists():
         raise Problem("recording-exists", path=path)
     filled = {name: in_schema(name, given) for name, given in rows.items()}
@@ -81,7 +81,7 @@ def in_schema(name: str, rows: Rows) -> StoredRows | None:
         return StoredRows.of(arrays, _types(table)) if len(rows) else None
     unknown = set(rows.columns) - {c.name for c in table.columns}
     if unknown:
-        raise Problem("schema-no-column", name=table.name, unknown=", ".join(sorted(unknown)))
+        raise Problem("no-such-column", name=table.name, unknown=", ".join(sorted(unknown)))
     if not len(rows):
         return None
     needed = [c for c in table.columns if c.null is None]
@@ -101,7 +101,7 @@ def _quoted(column: Column) -> str:
 
 
 def _missing(table: Table, column: Column) -> Problem:
-    return Problem("value-missing-may-not", name=table.name, column=column.name)
+    return Problem("value-missing", name=table.name, column=column.name)
 
 
 def _types(table: Table) -> dict[str, str]:
@@ -112,7 +112,7 @@ def arrays_of(table: Table, rows: Sequence[Mapping[str, object]]) -> dict[str, A
     """A table's columns as arrays of numpy. Raises Problem for what the schema has not, or rules out."""
     unknown = {name for row in rows for name in row} - {c.name for c in table.columns}
     if unknown:
-        raise Problem("schema-no-column", name=table.name, unknown=", ".join(sorted(unknown)))
+        raise Problem("no-such-column", name=table.name, unknown=", ".join(sorted(unknown)))
     arrays = {}
     for column in table.columns:
         values = [row.get(column.name) for row in rows]
@@ -122,7 +122,7 @@ def arrays_of(table: Table, rows: Sequence[Mapping[str, object]]) -> dict[str, A
             arrays[column.name] = _KINDS[column.type](values)
         except (TypeError, ValueError, OverflowError) as error:
             raise Problem(
-                "column-error", name=table.name, column=column.name, error=error
+                "column-value-wrong", name=table.name, column=column.name, error=error
             ) from None
     return arrays
 

@@ -24,7 +24,8 @@ class RecordedFacts(Struct, frozen=True):
     """Times in ns of CLOCK_MONOTONIC; what is not known of the machine is None.
 
     `ran` are the sensors that ran, `rows` the number of rows of the tables that have any. `mismatches` are the tables that hold
-    other rows than the manifest counts; of these, sums are taken for none: relations go by the rows.
+    other rows than the manifest counts; of these, sums are taken for none: relations go by the rows. `phases`: from when to when each
+    was, after the start, and its leading cause, where they were asked for (relations/change_points.py).
     """
 
     start_ns: int
@@ -36,6 +37,7 @@ class RecordedFacts(Struct, frozen=True):
     ran: frozenset[str]
     rows: Mapping[str, int] = field(default_factory=dict)
     mismatches: tuple[Mismatch, ...] = ()
+    phases: tuple[tuple[int, int, str | None], ...] = ()
 
     @property
     def timed(self) -> bool:
@@ -88,7 +90,12 @@ def facts_by_rows(
     `of` are the tables whose rows were counted, None: all.
     """
     wrong = mismatches(rec.manifest, rows, of)
-    untrue = {one.table for one in wrong if tables()[one.table].sums is not None}
+    lost = {name for name, one in rec.manifest.tables.items() if one.lost}
+    untrue = {
+        name
+        for name in (*(one.table for one in wrong), *lost)
+        if name in tables() and tables()[name].sums
+    }
     command = rec.manifest.command
     start = command.start_ns if command.start_ns is not None else span[0]
     end = command.end_ns if command.end_ns is not None else span[1]

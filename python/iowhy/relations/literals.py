@@ -80,6 +80,18 @@ def budget_classes() -> list[Row]:
     return [(place, c.key, c.name) for place, c in enumerate(classes().values(), 1)]
 
 
+def phases(facts: RecordedFacts) -> str:
+    """The phases of the elapsed time, from 1 (change_points.py)."""
+    start_ns = facts.start_ns
+    found: list[Row] = [
+        (number, start_ns + begin, start_ns + end, cause)
+        for number, (begin, end, cause) in enumerate(facts.phases, 1)
+    ]
+    return _values([one for one, *_ in COLUMNS["phases"][1]], found or [(0, 0, 0, "")]) + (
+        "" if found else " WHERE false"
+    )
+
+
 def _values(columns: Sequence[str], rows: Sequence[Row]) -> str:
     """Rows of text, whole numbers, truth values and NULL as a SELECT."""
     names = ", ".join(columns)
@@ -87,7 +99,7 @@ def _values(columns: Sequence[str], rows: Sequence[Row]) -> str:
     # A column that is NULL in its first rows has no type of its own.
     typed = ", ".join(
         f"CAST({name} AS VARCHAR) AS {name}"
-        if any(isinstance(row[at], str) for row in rows)
+        if any(isinstance(row[at], str) for row in rows) or all(row[at] is None for row in rows)
         else name
         for at, name in enumerate(columns)
     )
@@ -106,12 +118,12 @@ def _literal(value: object) -> str:
 
 def literal(name: str, facts: RecordedFacts) -> str:
     """The SQL of such a relation."""
-    rows = _ROWS.get(name)
-    return (
-        recording(facts) if rows is None else _values([one for one, *_ in COLUMNS[name][1]], rows())
-    )
+    if name in _OF_FACTS:
+        return _OF_FACTS[name](facts)
+    return _values([one for one, *_ in COLUMNS[name][1]], _ROWS[name]())
 
 
+_OF_FACTS: dict[str, Callable[[RecordedFacts], str]] = {"recording": recording, "phases": phases}
 _ROWS: dict[str, Callable[[], list[Row]]] = {
     one.__name__: one for one in (call_kinds, wait_kinds, wait_words, budget_classes, cpu_limits)
 }
@@ -129,6 +141,15 @@ COLUMNS: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
             ("slice_ns", "a round length for reports over time", "ns"),
             *((name, f"whether {meaning}", "bool") for name, (_, meaning) in TOLD.items()),
             *((f"ran_{name}", f"whether the sensor {name} ran", "bool") for name in SENSORS),
+        ),
+    ),
+    "phases": (
+        "One phase: a stretch of the elapsed time that is even, and unlike those next to it",
+        (
+            ("phase", "number of the phase, from 1", "number"),
+            ("begin_ns", "its begin", "ns"),
+            ("end_ns", "its end", "ns"),
+            ("cause", "its leading cause, where each was judged", "text"),
         ),
     ),
     "call_kinds": (

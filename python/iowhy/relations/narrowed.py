@@ -17,7 +17,7 @@ Select = Callable[[str], str]
 
 
 class Narrowed(Struct, frozen=True):
-    """What is left: rows that begin in [since_ns, until_ns), of threads' time the part that is there, and of `pids` where any are given.
+    """What is left: rows that begin in [since_ns, until_ns), of threads' time and waits the part that is there, and of `pids` where any are given.
 
     `existed`: from when to when these processes were there, which is then the time that shares are of. Of what else
     was recorded, the rows that begin within it are left; theirs stay, those of an interval that reaches beyond it too.
@@ -46,6 +46,8 @@ class Narrowed(Struct, frozen=True):
     def _timed(self, name: str, select: str) -> str:
         if name == "thread_time":
             select = self._cut(select)
+        if name == "waits":
+            select = self._clipped(select)
         time = tables()[name].time
         bounds = []
         if time is not None and self.since_ns is not None:
@@ -57,6 +59,19 @@ class Narrowed(Struct, frozen=True):
                 self._beside(name, f"{time} >= {self.existed[0]} AND {time} < {self.existed[1]}")
             )
         return f"SELECT * FROM ({select}) AS t WHERE {' AND '.join(bounds)}" if bounds else select
+
+    def _clipped(self, select: str) -> str:
+        """Waits that reach beyond the stretch: what is in it of them. One may be nearly all of a phase, and begin just before it."""
+        begin = "ts_ns" if self.since_ns is None else f"greatest(ts_ns, {self.since_ns})"
+        end = "ts_ns + dur_ns"
+        if self.until_ns is not None:
+            end = f"least({end}, {self.until_ns})"
+        if (begin, end) == ("ts_ns", "ts_ns + dur_ns"):
+            return select
+        return (
+            f"SELECT * REPLACE ({begin} AS ts_ns, {end} - {begin} AS dur_ns) FROM ({select}) AS t "
+            f"WHERE {end} > {begin}"
+        )
 
     def _cut(self, select: str) -> str:
         """Threads' time where intervals reach beyond the stretch (a sleeper's last a second): its part, evenly."""

@@ -5,6 +5,7 @@ from functools import cached_property
 
 from iowhy.recordings import Recording
 from iowhy.recordings.open_tables import OpenTables
+from iowhy.relations.change_points import Phase, phases, with_phases
 from iowhy.relations.facts import RecordedFacts, recorded_facts
 from iowhy.relations.narrowed import Narrowed
 from iowhy.relations.relation import Relation, chosen, named_in
@@ -47,6 +48,14 @@ class Relations:
         facts = recorded_facts(self.recording, self._tables())
         return facts if self._narrowed is None else self._narrowed.facts(facts)
 
+    @cached_property
+    def phases(self) -> tuple[Phase, ...]:
+        """Where the time is cut: one phase if it is even, none if neither threads nor devices were timed."""
+        facts = self.facts
+        return phases(
+            self.rows, facts.timed or (facts.elapsed_ns > 0 and facts.has("disk_samples"))
+        )
+
     def size(self, table: str) -> int:
         """Rows of a table of the recording."""
         return self.facts.rows.get(table, 0)
@@ -54,6 +63,11 @@ class Relations:
     def has(self, table: str) -> bool:
         """Whether a table of the recording has any row."""
         return self.size(table) > 0
+
+    @property
+    def has_statements(self) -> bool:
+        """Whether statements of databases were recorded, by their servers' views or by probes."""
+        return self.has("statement_readings") or self.has("statement_calls")
 
     def table(self, sql: str) -> tuple[list[str], list[Row]]:
         """The names of a query's columns, and its rows, which are a handful: it aggregates."""
@@ -137,5 +151,8 @@ class Relations:
         # What is known of a recording is a view: what it rules out is not even planned.
         kept = relation.kept or (self._few and name != "recording")
         kind = "TABLE" if kept else "VIEW"
-        self._tables().connection.execute(f"CREATE {kind} {name} AS {relation.body(self.facts)}")
+        facts = self.facts
+        if name == "phases":
+            facts = with_phases(facts, self.phases)
+        self._tables().connection.execute(f"CREATE {kind} {name} AS {relation.body(facts)}")
         self._made.add(name)

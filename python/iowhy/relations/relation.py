@@ -35,9 +35,15 @@ LAYERS = (
     "threads",
     "budget",
     "callers",
+    "statements",
 )
 #: What a relation is where no thread was timed (other tools' texts, a recording of no length).
-WITHOUT_THREADS = {"budget_sums": "pasted_sums", "budget_totals": "pasted_totals"}
+WITHOUT_THREADS = {
+    "budget_sums": "pasted_sums",
+    "budget_totals": "pasted_totals",
+    "budget_grid": "device_grid",
+    "phase_cells": "device_cells",
+}
 #: What sums by the rows are where these are few: the rows. A group of its own costs more than a row.
 OF_FEW_ROWS = {"call_sums": "_call_rows", "request_sums": "_request_rows"}
 FEW_TO_GROUP = 1_000_000
@@ -85,14 +91,14 @@ def parse(name: str, text: str) -> Relation:
     headed = parse_headed(text, f"{name}.sql", _KEYS, ("title",))
     fields, columns = headed.fields, headed.columns
     if not (columns or name in tables()):
-        raise Problem("sql-header-no-title", name=name)
+        raise Problem("sql-without-columns", name=name)
     filtered_as, kept = fields.get("filtered as", ""), fields.get("kept", "view")
     if filtered_as not in ("", "nothing", *tables()):
-        raise Problem("sql-filtered-not-table", name=name, filtered_as=filtered_as)
+        raise Problem("sql-filtered-unknown", name=name, filtered_as=filtered_as)
     if kept not in ("view", "table"):
-        raise Problem("sql-kept-give-view", name=name)
+        raise Problem("sql-kept-unknown", name=name)
     if not headed.sql:
-        raise Problem("sql-there-no-sql", name=name)
+        raise Problem("sql-only-header", name=name)
     return Relation(
         name=name,
         title=fields["title"],
@@ -114,11 +120,11 @@ def _percentiles(name: str, keys: tuple[str, ...], columns: Sequence[Column]) ->
     """The keys. Raises Problem for columns that are no percentiles by them."""
     if keys:
         if keys != tuple(one.name for one in columns[: len(keys)]):
-            raise Problem("sql-percentiles-first-columns", name=name, keys=", ".join(keys))
+            raise Problem("sql-percentiles-wrong", name=name, keys=", ".join(keys))
         try:
             percentiles_sql(keys, [one.name for one in columns[len(keys) :]], "")
         except ValueError as error:
-            raise Problem("sql-file", name=name, error=error) from None
+            raise Problem("sql-columns-wrong", name=name, error=error) from None
     return keys
 
 

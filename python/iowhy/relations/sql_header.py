@@ -1,6 +1,7 @@
 """The header of an SQL file of relations, reports and charts: `-- key: value` lines, `-- column NAME: meaning, unit`, and notes.
 
-`-- about: NAME NAME …` lists the columns that are shown first, and on narrow terminals.
+`-- about: NAME NAME …` lists the columns that are shown first, and on narrow terminals. A column in `unit of row` has in each row
+the unit that the row's column `unit` names.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -24,7 +25,10 @@ UNITS = (
     "ratio",
     "bytes/s",
     "1/s",
+    "unit of row",
 )
+#: The column that names the unit of those in `unit of row`.
+UNIT = "unit"
 
 
 class Column(Struct, frozen=True):
@@ -67,15 +71,15 @@ def parse_headed(text: str, where: str, keys: Collection[str], needed: Sequence[
             columns.append(found)
         elif colon and key in keys:
             if key in fields:
-                raise Problem("given-twice", here=here, key=key)
+                raise Problem("header-key-twice", here=here, key=key)
             if not value:
-                raise Problem("empty", here=here, key=key)
+                raise Problem("header-key-empty", here=here, key=key)
             fields[key] = value
         else:
             notes.append(body)
     for key in needed:
         if key not in fields:
-            raise Problem("header-no-line", where=where, key=key)
+            raise Problem("header-key-missing", where=where, key=key)
     for name in fields.get("about", "").split():
         if all(one.name != name for one in columns):
             raise Problem("report-column-undescribed", where=where, name=name)
@@ -88,7 +92,7 @@ def column(name: str, value: str, where: str) -> Column:
     meaning, comma, unit = value.rpartition(",")
     unit = unit.strip()
     if not name or not comma or not meaning.strip():
-        raise Problem("expected", where=where)
+        raise Problem("header-column-wrong", where=where)
     if unit not in UNITS:
-        raise Problem("unit-not-one", where=where, unit=unit, units=", ".join(UNITS))
+        raise Problem("unit-unknown", where=where, unit=unit, units=", ".join(UNITS))
     return Column(name, meaning.strip(), unit)

@@ -11,6 +11,7 @@
 -- column bytes: length, bytes
 -- column seek_bytes: distance from the end of the device's previous request, anybody's, bytes
 -- column path: file that owns it, text
+-- column object: of a database's file, its table, index or log, text
 SELECT
     (q.sent_ns - r.start_ns) / 1e9 AS at_s,
     coalesce(d.name, CAST(q.dev >> 20 AS VARCHAR) || ':' || CAST(q.dev & 1048575 AS VARCHAR))
@@ -20,9 +21,11 @@ SELECT
     q.sector * 512 AS address_bytes,
     q.bytes,
     q.seek_bytes,
-    p.path
+    p.path,
+    o.object
 FROM request_sequence q
 CROSS JOIN recording r
 LEFT JOIN devices d ON d.dev = q.dev
 LEFT JOIN named_files p ON p.dev = q.owner_dev AND p.ino = q.owner_ino
+LEFT JOIN database_objects o ON o.path = p.path
 ORDER BY q.sent_ns, device, address_bytes

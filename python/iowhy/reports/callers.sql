@@ -4,6 +4,7 @@
 -- about: own_path time_ns samples read_ns sync_ns user_ns
 -- column path: functions, the innermost first, each called by the next; also `not sampled`, and `stack not read`, text
 -- column own_path: of these the innermost and the program's own, without libraries and an interpreter, text
+-- column object: of a database's files, the table, index or log that most of its samples are on, text
 -- column calls: calls made by it, as far as samples say, count
 -- column transferred_bytes: bytes that these moved, as far as samples say, bytes
 -- column time_ns: time of all threads but idle sleep, ns
@@ -52,6 +53,15 @@ WITH spread AS (
     FROM stack_samples s
     LEFT JOIN user_paths p ON p.user_stack_id = s.user_stack_id
     GROUP BY 1
+), on_objects AS (
+    SELECT p.path, o.object, count(*) AS samples
+    FROM database_objects o
+    JOIN named_files f ON f.path = o.path
+    JOIN stack_samples s ON s.dev = f.dev AND s.ino = f.ino
+    JOIN user_paths p ON p.user_stack_id = s.user_stack_id
+    GROUP BY p.path, o.object
+), mostly AS (
+    SELECT path, max_by(object, samples) AS object FROM on_objects GROUP BY path
 ), paths AS (
     SELECT path FROM spread UNION SELECT path FROM called
 ), own AS (
@@ -60,6 +70,7 @@ WITH spread AS (
 SELECT
     p.path,
     coalesce(o.own_path, p.path) AS own_path,
+    m.object,
     CAST(c.calls AS BIGINT) AS calls,
     CAST(c.transferred_bytes AS BIGINT) AS transferred_bytes,
     CAST(coalesce(t.time_ns, 0) AS BIGINT) AS time_ns,
@@ -80,4 +91,5 @@ FROM paths p
 LEFT JOIN spread t ON t.path = p.path
 LEFT JOIN called c ON c.path = p.path
 LEFT JOIN own o ON o.path = p.path
+LEFT JOIN mostly m ON m.path = p.path
 ORDER BY CASE WHEN p.path = 'not sampled' THEN 1 ELSE 0 END, time_ns DESC, samples DESC, p.path

@@ -72,7 +72,9 @@ def parse(fields: Mapping[str, str], columns: Sequence[Column], where: str) -> D
             return None
         match = form.fullmatch(fields[field])
         if match is None:
-            raise Problem("write", where=where, field=field, fields=fields[field], written=written)
+            raise Problem(
+                "drawing-wrong", where=where, field=field, fields=fields[field], written=written
+            )
         _known(field, " ".join(part for part in match.groups() if part).split(), names, where)
         return match
 
@@ -93,4 +95,4 @@ def parse(fields: Mapping[str, str], columns: Sequence[Column], where: str) -> D
 def _known(field: str, asked: Iterable[str], names: set[str], where: str) -> None:
     for name in asked:
         if name not in names:
-            raise Problem("there-no-column", where=where, field=field, name=name)
+            raise Problem("drawing-column-unknown", where=where, field=field, name=name)

@@ -13,9 +13,10 @@ from iowhy.recordings.open_tables import OpenTables
 from iowhy.recordings.row_counts import Mismatch, in_words, mismatches
 from iowhy.recordings.schema import tables
 from iowhy.relations import RecordedFacts, Relations, recorded_facts
+from iowhy.relations.change_points import with_phases
 from iowhy.relations.compose import Everything, compose
 from iowhy.relations.interpreters import NAMED_BY_A_MAP, interpreter
-from iowhy.relations.relation import relations, tables_in
+from iowhy.relations.relation import named_in, relations, tables_in
 from iowhy.reports.batches import BATCH_ROWS, Result, Rows
 from iowhy.reports.filters import Filters, Selection, resolve
 from iowhy.reports.report import Report, find
@@ -28,30 +29,40 @@ if TYPE_CHECKING:  # slow to import, and not needed for a handful of rows
 
 Row = dict[str, object]
 
+#: The leading cause of each phase.
+Causes = Callable[[Recording], Sequence[str | None]]
 #: Rows of a batch of arrays.
 COLUMN_ROWS = 20_000
 #: Reports have the heaviest first: a page that shows five passes over no more than these to find them.
 MOST_BESIDE = 200
 
 
-def run(rec: Recording, name: str | Report, filters: Filters | None = None) -> Rows:
-    """The rows of a report over the chosen part of a recording.
+def run(
+    rec: Recording,
+    name: str | Report,
+    filters: Filters | None = None,
+    causes: Causes | None = None,
+) -> Rows:
+    """The rows of a report over the chosen part of a recording. `causes` judges phases, for who names them.
 
     Whole numbers are int64, shares and means float64; unknown is null. Raises Problem for a report
     that does not exist, a filter that does not apply, SQL that does not run, a damaged recording.
     """
-    return run_all(rec, [name], filters)[0]
+    return run_all(rec, [name], filters, causes)[0]
 
 
 def run_all(
-    rec: Recording, names: Sequence[str | Report], filters: Filters | None = None
+    rec: Recording,
+    names: Sequence[str | Report],
+    filters: Filters | None = None,
+    causes: Causes | None = None,
 ) -> list[Rows]:
     """As `run`, for several reports: the recording is opened once."""
     found = [name if isinstance(name, Report) else find(name) for name in names]
     filters = filters or Filters()
     with rec.opened() as opened:
         facts = recorded_facts(rec, opened)
-        asked = [(_statement(rec, report, filters, facts), report.where) for report in found]
+        asked = [(_statement(rec, one, filters, facts, causes), one.where) for one in found]
         _must_choose(rec, filters, opened, facts)
         return [
             _result(opened, sql, where, notes=_notes(rec, facts, sql, opened)).table()
@@ -65,16 +76,17 @@ def result_of(
     name: str | Report,
     filters: Filters | None = None,
     first: int | None = None,
+    causes: Causes | None = None,
 ) -> Iterator[Result]:
     """As `run`, but the rows come a batch at a time, and only the `first` of them if that is given.
 
-    Of a report in the order of time no more is read than the first rows need.
+    Of a report in the order of time no more is read than the first rows need. `causes` judges phases, for who names them.
     """
     report = name if isinstance(name, Report) else find(name)
     filters = filters or Filters()
     with rec.opened() as opened:
         facts = recorded_facts(rec, opened)
-        sql = _statement(rec, report, filters, facts)
+        sql = _statement(rec, report, filters, facts, causes)
         _must_choose(rec, filters, opened, facts)
         if first is None or report.in_order_of is None:
             yield _result(opened, sql, report.where, notes=_notes(rec, facts, sql, opened))
@@ -146,7 +158,7 @@ def queries(rec: Recording) -> Iterator[Callable[[str], Result]]:
 
         def ask(sql: str) -> Result:
             plain = sql.strip().rstrip(";").rstrip()
-            sql = compose(plain, facts, Everything())
+            sql = compose(plain, _with_phases(rec, plain, facts), Everything())
             return _result(opened, sql, "SQL", notes=_notes(rec, facts, sql, opened))
 
         yield ask
@@ -180,11 +192,16 @@ def column_queries(rec: Recording) -> Iterator[Callable[[str], Iterator["Batch"]
         yield ask
 
 
-def statement(rec: Recording, name: str | Report, filters: Filters | None = None) -> str:
+def statement(
+    rec: Recording,
+    name: str | Report,
+    filters: Filters | None = None,
+    causes: Causes | None = None,
+) -> str:
     """The whole SQL of a report: what `run` executes."""
     report = name if isinstance(name, Report) else find(name)
     with rec.opened() as opened:
-        return _statement(rec, report, filters or Filters(), recorded_facts(rec, opened))
+        return _statement(rec, report, filters or Filters(), recorded_facts(rec, opened), causes)
 
 
 def spark_statements(
@@ -198,7 +215,7 @@ def spark_statements(
     try:
         from iowhy.reports.spark import to_spark
     except ModuleNotFoundError as missing:
-        raise Problem("spark-needs-run-again", name=missing.name) from None
+        raise Problem("spark-package-missing", name=missing.name) from None
 
     report = name if isinstance(name, Report) else find(name)
     return to_spark(statement(rec, report, filters), report.where)
@@ -343,13 +360,31 @@ def must_take(report: Report, filters: Filters) -> None:
     for name in filters.given():
         if name not in report.filters:
             able = ", ".join(f"--{word}" for word in report.filters) or "no filter"
-            raise Problem("does-not-apply-report", name=name, report=report.name, able=able)
+            raise Problem("filter-not-of-report", name=name, report=report.name, able=able)
 
 
-def _statement(rec: Recording, report: Report, filters: Filters, facts: RecordedFacts) -> str:
+def _statement(
+    rec: Recording,
+    report: Report,
+    filters: Filters,
+    facts: RecordedFacts,
+    causes: Causes | None = None,
+) -> str:
     must_take(report, filters)
+    facts = _with_phases(rec, report.sql, facts, causes)
     selection = resolve(filters, rec.manifest, facts)
     return compose(report.sql, selection.facts(facts), selection)
+
+
+def _with_phases(
+    rec: Recording, sql: str, facts: RecordedFacts, causes: Causes | None = None
+) -> RecordedFacts:
+    """Phases are found before the statement that names them."""
+    if "phases" not in named_in(sql):
+        return facts
+    with Relations(rec) as relations:
+        found = relations.phases
+    return with_phases(facts, found, () if causes is None else causes(rec))
 
 
 def _must_choose(
@@ -360,17 +395,25 @@ def _must_choose(
         _must_have_run(rec, filters, opened)
     asked = Filters(file=filters.file, container=filters.container, device=filters.device)
     chosen, place = resolve(asked, rec.manifest, facts), quoted(str(rec.path))
-    for option, sql, none, listing in (
-        (f"--file {asked.file}", chosen.chosen_files(), "no file of the recording matches", f"report files {place}"),
-        (f"--container {asked.container}", chosen.in_container, "no process of the recording is in it",
-         f"sql {place} 'FROM containers'"),
-        (f"--device {asked.device}", chosen.on_device, "the recording has no such device", f"report devices {place}"),
-    ):  # fmt: skip
+    for sql, nothing in (
+        (
+            chosen.chosen_files(),
+            Problem("file-not-in-recording", file=asked.file, recording=place),
+        ),
+        (
+            chosen.in_container,
+            Problem("container-not-in-recording", container=asked.container, recording=place),
+        ),
+        (
+            chosen.on_device,
+            Problem("device-not-in-recording", device=asked.device, recording=place),
+        ),
+    ):
         if sql is None:
             continue
         opened.need(tables_in(sql))
         if not opened.connection.execute(f"FROM ({sql}) AS c LIMIT 1").fetchall():
-            raise Problem("lists-them", option=option, none=none, listing=listing)
+            raise nothing
 
 
 def _must_have_run(rec: Recording, filters: Filters, opened: OpenTables) -> None:
@@ -384,4 +427,4 @@ def _must_have_run(rec: Recording, filters: Filters, opened: OpenTables) -> None
     known = {row[0] for row in opened.connection.execute(seen).fetchall()}
     for pid in filters.pids:
         if pid not in known:
-            raise Problem("pid-no-process-thread", pid=pid, path=quoted(str(rec.path)))
+            raise Problem("pid-not-in-recording", pid=pid, path=quoted(str(rec.path)))

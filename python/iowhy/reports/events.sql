@@ -25,7 +25,7 @@ SELECT
     h.tid,
     h.event,
     h.name,
-    h.since_ns,
+    CASE WHEN h.event = 'call' THEN h.ts_ns - lag(h.ts_ns + h.dur_ns) OVER (PARTITION BY h.tid, h.event ORDER BY h.ts_ns) END AS since_ns,
     h.dur_ns,
     coalesce(p.path, d.name) AS path,
     h."offset",

@@ -1,7 +1,7 @@
 -- title: Files
 -- question: Which files cost what, at each layer: asked, cached, written, requested, seeks?
 -- stands in for: filemon, filetop, fileslower
--- about: path time_ns request_ns requests request_bytes
+-- about: path object time_ns request_ns requests request_bytes
 -- column path: path when first seen; what came and went under one path is one row, text
 -- column calls: system calls on it, count
 -- column time_ns: their durations, ns
@@ -28,6 +28,7 @@
 -- column request_ns: of its requests, from queue to completion, summed, ns
 -- column deleted: was gone at the end, bool
 -- column container: container or service whose processes made calls on it; empty: those of none; NULL: of several, or not known, text
+-- column object: of a database's file, its table, index or log, text
 WITH told AS (
     -- Whether calls and operations say what was asked for. Not where pages or requests came about without one that
     -- moves data, and not where more went past the page cache than calls asked for (a last block is whole).
@@ -48,7 +49,7 @@ WITH told AS (
     CROSS JOIN recording r
 )
 SELECT
-    path,
+    t.path,
     coalesce(calls, CASE WHEN ran_syscalls THEN 0 END) AS calls,
     coalesce(time_ns, CASE WHEN ran_syscalls THEN 0 END) AS time_ns,
     CASE WHEN calls_tell THEN read_bytes END AS read_bytes,
@@ -74,14 +75,16 @@ SELECT
     coalesce(request_ns, CASE WHEN ran_block_requests AND coalesce(requests, 0) = 0 THEN 0 END)
         AS request_ns,
     deleted,
-    container
-FROM told
+    container,
+    o.object
+FROM told t
+LEFT JOIN database_objects o ON o.path = t.path
 -- A file that is read through mapped memory or asynchronous calls has no calls whose time counts: its
 -- requests show what it costs.
 ORDER BY
     greatest(coalesce(time_ns, 0), coalesce(request_ns, 0)) DESC,
     coalesce(request_bytes, 0) DESC,
     coalesce(lookup_pages, 0) DESC,
-    path,
+    t.path,
     dev,
     ino

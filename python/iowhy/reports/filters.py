@@ -145,7 +145,7 @@ def must_be_good(filters: Filters) -> None:
     _must_be_time("--until", filters.until)
     for pid in filters.pids:
         if not 0 <= pid < 2**31:
-            raise Problem("pid-not-process-id", pid=pid)
+            raise Problem("pid-negative", pid=pid)
     if filters.file == "":
         raise Problem("file-pattern-empty")
     if filters.container is not None and not filters.container.strip():
@@ -155,8 +155,8 @@ def must_be_good(filters: Filters) -> None:
 def resolve(filters: Filters, manifest: Manifest, facts: RecordedFacts) -> Selection:
     """`filters` as times and patterns of one recording. Raises Problem for one that is no good."""
     must_be_good(filters)
-    since = _moment("--since", filters.since, manifest, facts)
-    until = _moment("--until", filters.until, manifest, facts)
+    since = moment("--since", filters.since, manifest, facts)
+    until = moment("--until", filters.until, manifest, facts)
     long = facts.elapsed_ns
     if since is not None and until is not None and since >= until:
         raise Problem(
@@ -202,8 +202,9 @@ def _must_be_time(option: str, text: str | None) -> None:
         raise Problem("not-a-moment", option=option, text=text) from None
 
 
-def _moment(option: str, text: str | None, manifest: Manifest, facts: RecordedFacts) -> int | None:
-    """A time that `_must_be_time` takes."""
+def moment(option: str, text: str | None, manifest: Manifest, facts: RecordedFacts) -> int | None:
+    """A time as people type it, on the recording's clock; None for none. Raises Problem."""
+    _must_be_time(option, text)
     if text is None:
         return None
     text = text.strip()

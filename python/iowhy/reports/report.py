@@ -87,10 +87,10 @@ def parse(name: str, text: str, where: str) -> Report:
     for word in filters:
         if word not in EVERY_FILTER and word != "none":
             raise Problem(
-                "filters-not-one-none", where=where, word=word, every_filter=", ".join(EVERY_FILTER)
+                "filter-unknown", where=where, word=word, every_filter=", ".join(EVERY_FILTER)
             )
     if not headed.sql:
-        raise Problem("there-no-sql-after", where=where)
+        raise Problem("report-without-sql", where=where)
     return Report(
         name=name,
         title=fields["title"],
@@ -137,7 +137,7 @@ def _own() -> dict[str, Report]:
         raise Problem("path-error", path=folder, error=error.strerror or error) from None
     for file in files:
         if not _NAME.match(file.stem):
-            raise Problem("report-name-only-lower-case", path=file)
+            raise Problem("report-name-wrong", path=file)
         found[file.stem] = parse(file.stem, _text(file), str(file))
     return found
 
@@ -148,7 +148,7 @@ def built_in() -> dict[str, Report]:
 
 
 def find(name: str) -> Report:
-    """The report of that name. Raises Problem that lists the names there are."""
+    """The report of that name. Raises Problem that has the nearest name, or how to list all."""
     own = _own()
     if name in own:
         return own[name]
@@ -160,7 +160,7 @@ def find(name: str) -> Report:
     near = get_close_matches(name, sorted(known), 1)
     if near:
         raise Problem("no-such-report-near", name=name, near=near[0])
-    raise Problem("no-such-report-known", name=name, known=", ".join(sorted(known)))
+    raise Problem("no-such-report-known", name=name)
 
 
 def user_folder() -> Path:
@@ -189,8 +189,8 @@ def _text(file: Path) -> str:
     except OSError as error:
         raise Problem("path-error", path=file, error=error.strerror or error) from None
     if len(data) > REPORT_MAX_BYTES:
-        raise Problem("larger-than-bytes-not", path=file, report_max_bytes=REPORT_MAX_BYTES)
+        raise Problem("report-too-large", path=file, report_max_bytes=REPORT_MAX_BYTES)
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise Problem("not-utf-8-text-byte", path=file, start=error.start) from None
+        raise Problem("report-not-text", path=file, start=error.start) from None

@@ -22,7 +22,7 @@ def to_spark(sql: str, where: str = "the report") -> list[str]:
     try:
         tree = sqlglot.parse_one(sql, read="duckdb")
     except sqlglot.ParseError as error:
-        raise Problem("cannot-put-into-spark", where=where, error=first_line(error)) from None
+        raise Problem("spark-sql-unknown", where=where, error=first_line(error)) from None
     return spark_of(tree)
 
 

@@ -21,6 +21,7 @@ from iowhy.recordings.writer import Rows, write_recording
 from iowhy.sources import aggregate, hosts, merge, reading, recognised, time_line
 from iowhy.sources.deduplicate import deduplicate_calls
 from iowhy.sources.format import Parsed, Part, Progress
+from iowhy.sources.formats import formats
 from iowhy.sources.names import Names
 from iowhy.sources.paste import STUMBLED
 from iowhy.sources.reading import Unread
@@ -73,6 +74,10 @@ def diagnose(
     known = recognised.tools(one.text for one in unread)
     if not parts:
         raise _nothing(files, failed, known)
+    for form in formats():
+        mine = [part for part in parts if part.format == form.name]
+        if mine and form.together is not None:
+            form.together(mine, names)
     parts, different = hosts.of_one(parts, host)
     if pids:
         restrict(parts, names.rows()["threads"], pids)
@@ -95,11 +100,11 @@ def _nothing(
             return part.parsed.problem
     if known:
         return Problem(
-            "where-known", where=where, known="; ".join(tool.sentence() for tool in known)
+            "log-known-unread", where=where, known="; ".join(tool.sentence() for tool in known)
         )
     notes = [note for part in failed for note in part.parsed.notes if STUMBLED in note]
     if notes:
-        return Problem("where-notes", where=where, notes=notes[0])
+        return Problem("log-stumbled", where=where, notes=notes[0])
     return Problem("log-not-recognised", where=where)
 
 

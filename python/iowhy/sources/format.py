@@ -23,6 +23,8 @@ and one or more of these ways in:
                     without `sniff_head` and NEAR: what a line matches that is one event; other lines may be between them
     def stream(path: Path, names: Names, progress: Progress) -> Parsed
                     reads such a file with bounded memory
+    def together(parts: Sequence[Part], names: Names) -> None
+                makes one output of what several files of this format say, if one alone does not suffice
 
     LONG_LINES: bool = False
                 keep lines longer than `LINE_CHARACTERS` (JSON); formats that stream always do
@@ -268,6 +270,7 @@ class Format(Struct, frozen=True):
     long_lines: bool
     commas_part: bool
     histograms: bool
+    together: "Callable[[Sequence[Part], Names], None] | None"
 
 
 class Part(Struct, frozen=True):

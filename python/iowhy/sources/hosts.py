@@ -16,7 +16,7 @@ def of_one(parts: Sequence[Part], wanted: str | None) -> tuple[list[Part], list[
     names = list(dict.fromkeys(name for name in machines if name is not None))
     if wanted is not None and wanted not in names:
         known = ", ".join(names) or "none"
-        raise Problem("host-no-text-machine", wanted=wanted, known=known)
+        raise Problem("host-unknown", wanted=wanted, known=known)
     if len(names) < 2:
         return list(parts), []
     chosen = wanted or names[0]

@@ -50,7 +50,7 @@ def symbolize(recording: Recording, most_s: float) -> Symbolized:
             ).fetchall()
         }
     if not rows:
-        raise Problem("no-user-stacks-name", path=recording.path)
+        raise Problem("no-user-stacks", path=recording.path)
     asked = _asked(rows, modules)
     answers, too_large = _answers(asked, most_s) if asked else ({}, [])
     new = [row for stack in _stacks(rows) for row in _renamed(stack, answers)]
@@ -87,7 +87,7 @@ def _answers(
     done = subprocess.run(command, input=json.dumps(asked).encode(), capture_output=True)
     if done.returncode != 0:
         raise Problem(
-            "names-nothing", recorder=RECORDER, stderr=done.stderr.decode(errors="replace").strip()
+            "symbols-failed", recorder=RECORDER, stderr=done.stderr.decode(errors="replace").strip()
         )
     found: dict[Key, list[Row]] = defaultdict(list)
     told = json.loads(done.stdout)

@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from iowhy.errors import Problem
 from iowhy.free_name import free_name
+from iowhy.invocation import scripts
 from iowhy.messages import say
 from iowhy.sources import ending, orphans
 from iowhy.sources.lifeline import Recorder
@@ -34,26 +36,17 @@ def program(name: str) -> Path:
     if chosen:
         path = Path(chosen).with_name(name)
         if not os.access(path, os.X_OK):
-            raise Problem("iowhy-record-not-program", chosen=chosen, path=path)
+            raise Problem("recorder-not-a-program", chosen=chosen, path=path)
         return path
-    beside = _scripts() / name
+    beside = scripts() / name
     if os.access(beside, os.X_OK):
         return beside
     import shutil
 
     found = shutil.which(name)
     if found is None:
-        raise Problem("not-installed-brings-along", name=name)
+        raise Problem("program-missing", name=name)
     return Path(found)
-
-
-def _scripts() -> Path:
-    """Where programs of this Python are installed."""
-    if sys.prefix != sys.base_prefix:
-        return Path(sys.prefix, "bin")  # of a virtual environment, as sysconfig has it too
-    import sysconfig  # it takes longer than all else here
-
-    return Path(sysconfig.get_path("scripts"))
 
 
 def name_for(argv: Sequence[str], folder: Path) -> Path:
@@ -115,6 +108,9 @@ def _outlived(recorder: int, hearing: ending.Hearing) -> int:
     returned = orphans.wait_for(recorder)
     command = orphans.eldest() if returned < 0 else None
     if command is None:
+        if returned < 0:
+            by = signal.Signals(-returned).name
+            say(f"the recorder was ended by {by}" + "; is the memory full?" * (by == "SIGABRT"))
         return returned
     hearing.hand_to(command)
     say("the recorder was killed; the command runs on, unrecorded")

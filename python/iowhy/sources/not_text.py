@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from iowhy.errors import Problem
 from iowhy.invocation import quoted
 
 
@@ -31,15 +32,16 @@ KINDS = (
 )  # fmt: skip
 
 
-def what(head: bytes, shown: str) -> str | None:
+def problem(head: bytes, shown: str) -> Problem | None:
     """What to say of a file that begins so; None: it may be text."""
     bare = head.lstrip()
     spaceless = bytes(one for one in bare[:64] if one not in b" \t\r\n")
     name = "FILE" if shown == "-" else quoted(shown)
     for kind in KINDS:
         if head.startswith(kind.begins) or spaceless.startswith(kind.begins):
-            return f"is {kind.name}: {kind.order.replace('FILE', name)}"
+            order = kind.order.replace("FILE", name)
+            return Problem("not-a-log", path=shown, kind=kind.name, order=order)
     text = head.startswith((b"\xff\xfe", b"\xfe\xff"))  # UTF-16
     if not text and len(head.translate(None, _PRINTED)) > len(head) // 20:
-        return "looks binary, and no tool's output was recognised in it; name the tool with --as (`iowhy diagnose --formats` lists them), or give what it prints as text"
+        return Problem("log-binary", path=shown)
     return None

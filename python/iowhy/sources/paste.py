@@ -80,7 +80,7 @@ def decode(data: bytes, source: str) -> list[str]:
 def too_large(source: str, size: int, lines: int | None = None) -> Problem:
     """What to say of a text that no format streams and that is too large to be held."""
     amount = f"{size:,} bytes" + ("" if lines is None else f" in {lines:,} lines")
-    return Problem("no-format-reads-large", path=source, amount=amount)
+    return Problem("log-too-large", path=source, amount=amount)
 
 
 def _clean(line: str) -> str:
@@ -212,17 +212,18 @@ def _renumbered(found: Split, origin: Sequence[int]) -> Split:
         part.parsed.rejects = [
             (origin[number - 1] + 1, text) for number, text in part.parsed.rejects
         ]
-    return Split(
-        [
-            replace(
-                part,
-                first_line=origin[part.first_line - 1] + 1,
-                lines=origin[part.first_line + part.lines - 2] - origin[part.first_line - 1] + 1,
+    parts = []
+    for part in found.parts:
+        if part.lines:
+            first, last = (
+                origin[at - 1] + 1 for at in (part.first_line, part.first_line + part.lines - 1)
             )
-            if part.lines
-            else part
-            for part in found.parts
-        ],
+            part = replace(part, first_line=first, lines=last - first + 1)
+            # Of one line that was taken apart several may have been understood.
+            part.parsed.lines_understood = min(part.parsed.lines_understood, part.lines)
+        parts.append(part)
+    return Split(
+        parts,
         [(origin[number - 1] + 1, text) for number, text in found.unread],
         found.unread_dropped,
     )

@@ -92,7 +92,7 @@ def _spooled(
             spool.flush()
         except OSError as error:
             raise Problem(
-                "cannot-kept", path=shown, name=spool.name, error=error.strerror
+                "spool-failed", path=shown, name=spool.name, error=error.strerror
             ) from None
         return _read_path(Path(spool.name), shown, names, only, progress)
 
@@ -106,8 +106,8 @@ def _read_path(
             if not path.exists():
                 raise Problem("log-not-found", path=shown)
             if (path / "manifest.json").is_file():
-                raise Problem("recording-iowhy-why", path=shown, typed=quoted(str(shown)))
-            raise Problem("not-regular-file", path=shown)
+                raise Problem("log-is-a-recording", path=shown, typed=quoted(str(shown)))
+            raise Problem("not-a-regular-file", path=shown)
         length = path.stat().st_size
         with path.open("rb") as opened:
             head = opened.read(HEAD_BYTES)
@@ -128,10 +128,10 @@ def _read_path(
         parsed = form.stream(path, names, progress)
         return [Part(shown, form.name, 1, parsed.lines_understood, parsed)], [], 0
     if only is not None and only.read is None:
-        raise Problem("cannot-read-from-text", path=shown, name=only.name)
-    said = None if only is not None else not_text.what(head, shown)
-    if said is not None:
-        raise Problem("not-a-log", path=shown, said=said)
+        raise Problem("format-not-text", path=shown, name=only.name)
+    unreadable = None if only is not None else not_text.problem(head, shown)
+    if unreadable is not None:
+        raise unreadable
     if length > PASTE_MAX_BYTES:
         raise too_large(shown, length)
     try:

@@ -9,7 +9,7 @@ import json
 import quopri
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import partial
+from functools import lru_cache, partial
 
 #: A repaired line, and the place of the one that it begins in.
 Line = tuple[int, str]
@@ -47,9 +47,11 @@ def figures(line: str) -> int:
 
 def is_row(line: str) -> bool:
     """Whether a line is one of a table: mostly numbers, at least two."""
-    words = line.split()
-    numbers = figures(line)
-    return numbers >= 2 and 2 * numbers >= len(words)
+    return _are_row(figures(line), len(line.split()))
+
+
+def _are_row(numbers: int, words: int) -> bool:
+    return numbers >= 2 and 2 * numbers >= words
 
 
 def is_debris(line: str) -> bool:
@@ -78,6 +80,7 @@ def _stretches(lines: Sequence[str], key: Callable[[str], str | None]) -> Iterat
         at = last
 
 
+@lru_cache(maxsize=4096)
 def _shape(word: str) -> str:
     """A word without what changes from line to line: numbers, and names of days and months."""
     bare = re.sub(r"\d+", "9", word)
@@ -277,38 +280,40 @@ def unwrapped(lines: Sequence[str], unread: Collection[int], glue: str = " ") ->
     """
     made: list[Line] = []
     widest = titles = 0
+    numbers = words = 0  # of the last line that was made; it may grow by many
     for at, line in enumerate(lines):
-        if not line.strip():
+        own = line.split()
+        if not own:
             made.append((at, line))
             widest = titles = 0
             continue
+        own_numbers = figures(line)
         if not widest:
             end = next((i for i in range(at, len(lines)) if not lines[i].strip()), len(lines))
             widest = max(map(len, lines[at:end]))
             open_ = False
         else:
-            before = made[-1][1]
             last = len(lines[at - 1].rstrip())
-            fits = (
-                last + len(line.split()[0]) + (CELL if glue else 0) > widest
-                if glue
-                else last == widest
-            )
-            words = len(before.split()) + len(line.split())
-            together = is_row(before) == is_row(line) or figures(before) != 0
+            fits = last + len(own[0]) + CELL > widest if glue else last == widest
+            together = _are_row(numbers, words) == _are_row(own_numbers, len(own)) or numbers != 0
             open_ = (
                 fits
                 and (at in unread or at - 1 in unread)
                 and together
-                and (titles < TITLES or not figures(line) or words <= titles + 1)
+                and (titles < TITLES or not own_numbers or words + len(own) <= titles + 1)
             )
         if open_:
-            made[-1] = (made[-1][0], made[-1][1].rstrip() + glue + (line.strip() if glue else line))
+            before = made[-1][1].rstrip()
+            end_word = before.rsplit(None, 1)[-1]
+            joined = end_word + glue + (line.strip() if glue else line)
+            made[-1] = (made[-1][0], before[: -len(end_word)] + joined)
+            numbers += figures(joined) - figures(end_word)
+            words += len(joined.split()) - 1
         else:
             made.append((at, line))
-        text = made[-1][1]
-        if not figures(text):
-            titles = len(text.split())
+            numbers, words = own_numbers, len(own)
+        if not numbers:
+            titles = words
     return made
 
 

@@ -32,6 +32,8 @@ class Request(Struct, frozen=True, kw_only=True):
     max_size_bytes: int | None = None
     close_every_ns: int | None = None
     stacks: bool = False
+    statements: bool = False
+    statement_text: bool = False
     user: str | None = None
     mode: str = "auto"
     outlives_us: bool = False

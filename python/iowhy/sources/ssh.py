@@ -135,7 +135,7 @@ class Host(Struct, frozen=True):
         found = {"probe": first, "machine": _machine_of(recorder)}
         found |= dict(zip(more[::2], more[1::2], strict=False))
         if "user" not in found:
-            raise Problem("nothing-was-learned-there", name=self.name, status=status)
+            raise Problem("host-silent", name=self.name, status=status)
         return found
 
     @contextmanager
@@ -143,10 +143,10 @@ class Host(Struct, frozen=True):
         """ssh's words; all calls share one connection, so that a password is asked for once."""
         command = shlex.split(os.environ.get(SSH, "ssh"))
         if not command or shutil.which(command[0]) is None:
-            raise Problem("not-installed-here", name=self.name, command=" ".join(command) or SSH)
+            raise Problem("ssh-missing", name=self.name, command=" ".join(command) or SSH)
         folder = private_folder()  # which the next iowhy takes away where this one is killed
         if folder is None:
-            raise Problem("there-no-place-here", name=self.name)
+            raise Problem("no-place-for-a-socket", name=self.name)
         # A name that is short: the path of a socket may have 107 bytes (unix(7)), of which ssh takes 17.
         path = folder / os.urandom(2).hex()
         shared = ["-oControlMaster=auto", f"-oControlPath={path}", "-oControlPersist=60"]
@@ -163,11 +163,15 @@ class Host(Struct, frozen=True):
     def _check_machine(self, ssh: Sequence[str], recorder: Path) -> None:
         done = self._asked(ssh, "uname -sm")
         if done.returncode != 0:
-            raise Problem("on", name=self.name, stderr=_last(done.stderr) or "ssh cannot reach it")
+            raise Problem(
+                "host-unreachable",
+                name=self.name,
+                stderr=_last(done.stderr) or "ssh cannot reach it",
+            )
         system, _, machine = done.stdout.decode(errors="replace").strip().partition(" ")
         own = _machine_of(recorder)
         if system != "Linux":
-            raise Problem("runs-recorder-needs-linux", name=self.name, system=system)
+            raise Problem("host-not-linux", name=self.name, system=system)
         if machine != own:
             raise Problem("recorder-for-another-machine", name=self.name, machine=machine, own=own)
 

@@ -61,8 +61,8 @@ def restrict(
         some = ", ".join(name for name, _ in seen.most_common(8))
         asked = ", ".join(map(str, sorted(pids)))
         if not some:
-            raise Problem("pid-no-input-inputs", asked=asked)
-        raise Problem("pid-no-input-there", asked=asked, some=some)
+            raise Problem("inputs-without-processes", asked=asked)
+        raise Problem("pid-not-in-inputs", asked=asked, some=some)
 
 
 def _rows(table: list[dict[str, object]] | StoredRows) -> list[dict[str, object]]:

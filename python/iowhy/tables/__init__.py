@@ -37,6 +37,8 @@ class Sensor(Struct, frozen=True):
     event: str | None = None
     programs: tuple[str, ...] = ()
     parts: tuple[SensorPart, ...] = field(default=(), name="part")
+    #: Without it nothing is unknown that others say.
+    only_adds: bool = False
 
     @property
     def substitute_tables(self) -> tuple[str, ...]:

@@ -52,7 +52,7 @@ def state_directory() -> Path:
         if os.access(path, os.W_OK):
             return path.resolve()
         why = f"{path}: not writable"
-    raise Problem("no-place-undo-journal", why=why)
+    raise Problem("no-undo-place", why=why)
 
 
 class Journal(Struct, frozen=True):

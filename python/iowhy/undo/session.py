@@ -76,7 +76,7 @@ class Undo(Struct):
         try:
             handle = os.open(path, flags, 0o600)
         except OSError as error:
-            raise Problem("no-undo-journal-so", path=path, error=error.strerror) from None
+            raise Problem("no-undo-journal", path=path, error=error.strerror) from None
         fcntl.flock(handle, fcntl.LOCK_EX)
         undo = cls(path, handle, _guard=_guarded())
         undo._write(
@@ -125,7 +125,7 @@ class Undo(Struct):
             try:
                 old = Path(path).read_text()
             except OSError as error:
-                raise Problem("cannot-put-back-later", path=path, error=error.strerror) from None
+                raise Problem("knob-unreadable", path=path, error=error.strerror) from None
         return self._add("write-file", path=_absolute(path), old=old)
 
     def scratch_directory(self, parent: str | os.PathLike[str], name: str = "iowhy") -> Path:
@@ -169,7 +169,7 @@ class Undo(Struct):
         try:
             KINDS[kind].check(row)
         except Refused as error:
-            raise Problem("kind-error", kind=kind, error=error) from None
+            raise Problem("undo-step-failed", kind=kind, error=error) from None
         # Pending before written: a signal in between undoes an action not done, which is harmless.
         self._pending[self._next] = row
         self._next += 1

@@ -19,13 +19,15 @@ if TYPE_CHECKING:  # slow to import
 _OF_JOBS = {classes.USER: "outside of I/O", classes.UNEXPLAINED: "files' names, MPI-IO"}
 #: A class of less is in the bar, and not in its legend.
 _NAMED = 0.02
+#: If no second class has this much, the first sentence has said it all.
+_MIXED = 0.1
 
 
 def show(out: "Console", overview: Overview) -> None:
-    """Nothing where the time is not known."""
+    """Nothing where the time is not known, or all in one class."""
     budget = overview.verdict.budget
     lines = [line for line in budget.lines if line.elapsed_share >= 0.0005]
-    if not budget.known or not lines:
+    if not budget.known or sum(line.elapsed_share >= _MIXED for line in lines) < 2:
         return
     out.print()
     _bar(out, lines)

@@ -43,6 +43,17 @@ def as_json(found: Comparison) -> dict[str, Any]:
         "latencies": [{"requests": one.what, **_sides(one)} for one in found.latencies],
         "call_latencies": [{"calls": one.what, **_sides(one)} for one in found.call_latencies],
         "paths": [asdict(one) for one in found.paths],
+        "phases": [
+            {
+                "class": one.cls,
+                "before": one.before,
+                "after": one.after,
+                "before_s": one.before_s,
+                "after_s": one.after_s,
+            }
+            for one in found.stages
+        ],
+        "statements": [asdict(one) for one in found.statements],
         "notes": list(found.notes),
         "findings": [asdict(one) for one in found.fates],
     }

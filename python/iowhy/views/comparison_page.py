@@ -12,11 +12,13 @@ from iowhy.comparisons.comparison import Comparison, Step
 from iowhy.comparisons.fingerprints import Fate
 from iowhy.comparisons.latencies import Latency
 from iowhy.comparisons.layers import Changed
+from iowhy.comparisons.stages import slowest
 from iowhy.comparisons.work import agree
 from iowhy.experiments.command import shown
 from iowhy.experiments.interval import Interval, TwoSamples
 from iowhy.experiments.result import Result
 from iowhy.experiments.sentence import times, with_interval
+from iowhy.sentences import worded
 from iowhy.views.experiment_page import counted, measure
 from iowhy.views.terminal import Field, paragraph, print_rows
 
@@ -41,12 +43,25 @@ def show(found: Comparison, console: Console, *, whole: bool = False) -> None:
         paragraph(console, text, "bright_black")
     for text in found.notes:
         paragraph(console, text, "yellow")
+    slower = slowest(found.stages)
+    if slower is not None and slower.before_s and slower.after_s:
+        said = worded(
+            "phase-slower",
+            "Phase {phase} ({cls}) became slower: {before:ns} → {after:ns}.",
+            phase=slower.before,
+            cls=slower.cls,
+            before=slower.before_s * 1e9,
+            after=slower.after_s * 1e9,
+        )
+        paragraph(console, said)
     if found.fates:
         console.print()
         for fate in found.fates[: None if whole else _FATES_SHOWN]:
             paragraph(console, fate_text(fate), _COLOURS[fate.fate])
     most = None if whole else _ROWS_SHOWN
     _section(console, "Time", PART_HEADS, part_rows(found)[:most])
+    _section(console, "Phases", STAGE_HEADS, stage_rows(found))
+    _section(console, "Statements, one run of each", STATEMENT_HEADS, statement_rows(found))
     _section(console, "What changed", LAYER_HEADS, layer_rows(found)[: most or _MEASURES_SHOWN])
     if whole:
         _section(console, "Requests", LATENCY_HEADS, latency_rows(found.latencies))
@@ -68,6 +83,8 @@ def _section(
 
 
 PART_HEADS = ("spent", "before", "after", "difference", "of all")
+STAGE_HEADS = ("phase", "mostly", "before", "after", "difference")
+STATEMENT_HEADS = ("statement", "runs", "before", "after", "mostly")
 LATENCY_HEADS = ("requests", "median", "p90", "p99", "p99.9", "longest")
 LAYER_HEADS = ("measure", "before", "after", "change")
 PATH_HEADS = ("path", "before", "after", "difference")
@@ -85,6 +102,34 @@ def part_rows(found: Comparison) -> list[tuple[object, ...]]:
         )
         for part in found.parts
         if max(part.before_s, part.after_s) >= _PART_SHOWN_S
+    ]
+
+
+def stage_rows(found: Comparison) -> list[tuple[object, ...]]:
+    """How long each phase took (STAGE_HEADS)."""
+    return [
+        (
+            str(one.before or one.after),
+            one.cls,
+            "–" if one.before_s is None else units.duration(one.before_s * 1e9),
+            "–" if one.after_s is None else units.duration(one.after_s * 1e9),
+            _signed(one.difference_s),
+        )
+        for one in found.stages
+    ]
+
+
+def statement_rows(found: Comparison) -> list[tuple[object, ...]]:
+    """Which statements of databases take more or less time, and what of it changed most (STATEMENT_HEADS)."""
+    return [
+        (
+            one.statement,
+            f"{one.before_runs:,} → {one.after_runs:,}",
+            _latency(one.before_ns),
+            _latency(one.after_ns),
+            one.part,
+        )
+        for one in found.statements
     ]
 
 

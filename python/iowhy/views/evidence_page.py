@@ -25,6 +25,7 @@ def show(overview: Overview, out: "Console", *, every: bool, kept: bool = True) 
     for number, finding in enumerate(found.findings if every else found.findings[:1], 1):
         out.print()
         _finding(out, number, found, finding, overview.tested.get(finding.cause))
+    _would_help(out, overview)
     place = typed(overview.recording.path) if kept else ""
     verdict_tables.show_containers(out, overview.containers, place)
     sleeps = bool(found.findings) and classes.IDLE in found.findings[0].classes
@@ -67,6 +68,17 @@ def _finding(
     elif finding.proof:
         # On one line: it is there to be pasted.
         out.print(Text(f"   Prove it: {printable(finding.proof)}", "dim"), soft_wrap=True)
+
+
+def _would_help(out: "Console", overview: Overview) -> None:
+    """Predictions in a line."""
+    if overview.would_help:
+        said = "; ".join(
+            f"{one.change}: {units.duration(one.after_s * 1e9)}" for one in overview.would_help
+        )
+        now = units.duration(overview.would_help[0].before_s * 1e9)
+        out.print()
+        paragraph(out, f"Would help ({now} today): {said}. `iowhy what-if` says how sure that is.")
 
 
 def _limits(out: "Console", overview: Overview) -> None:

@@ -10,6 +10,7 @@ from iowhy import units
 from iowhy.experiments.circumstances import Circumstances, Ran, circumstances
 from iowhy.experiments.command import shown
 from iowhy.experiments.condition import BASELINE, Condition
+from iowhy.experiments.foretold import Compared
 from iowhy.experiments.interval import Interval
 from iowhy.experiments.lever_answer import Answer, Response, Verdict
 from iowhy.experiments.result import Judged, Result, save_json
@@ -57,6 +58,8 @@ def show(result: Result, console: Console, *, whole: bool = False) -> None:
         paragraph(console, f"{one.lever}: {verdict_text(one)}", colour, 2)
     for judged in result.findings:
         paragraph(console, finding_text(judged), indent=2)
+    for pair in result.compared:
+        paragraph(console, compared_text(pair), indent=2)
     notes = limits(circumstances(result))
     shown_notes = notes if whole else notes[:_NOTES_SHOWN]
     for text in shown_notes:
@@ -81,6 +84,7 @@ def markdown(result: Result) -> str:
     lines.append("")
     lines += [f"- {one.lever}: {verdict_text(one)}" for one in result.answers]
     lines += [f"- {finding_text(one)}" for one in result.findings]
+    lines += [f"- {compared_text(one)}" for one in result.compared]
     lines += [f"- {text}" for text in limits(circumstances(result))]
     return "\n".join(lines) + "\n"
 
@@ -90,6 +94,15 @@ def finding_text(one: Judged) -> str:
     before, after = f"{one.confidence_before * 100:.0f} %", f"{one.confidence_after * 100:.0f} %"
     sure = f"still {before} sure" if before == after else f"{before} → {after} sure"
     return f"{one.cause} is {one.outcome} ({one.because}), {sure}"
+
+
+def compared_text(one: Compared) -> str:
+    """What was predicted for the same change, and whether it came so."""
+    said = "as predicted" if one.agree else "not as predicted"
+    return (
+        f"{one.lever} is {said} (what-if: {with_interval(one.predicted)} times as long, "
+        f"measured: {with_interval(one.measured)})"
+    )
 
 
 def verdict_text(one: Answer) -> str:

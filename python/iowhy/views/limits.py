@@ -5,12 +5,19 @@ import signal
 from iowhy.commands.overview import Overview
 from iowhy.recordings import Recording
 from iowhy.sentences import worded
+from iowhy.whys.causes import cause_named
 
 
 def went_wrong(overview: Overview) -> tuple[str, ...]:
-    """How the command ended, where it did not end well, and which of its calls failed."""
-    ended = ending(overview.recording)
-    return (*([] if ended is None else [ended]), *overview.verdict.failures)
+    """How the command ended, where it did not end well, and which of its calls failed.
+
+    Errors are left out that the first finding explains.
+    """
+    ended, found = ending(overview.recording), overview.verdict
+    first = cause_named(found.findings[0].cause) if found.findings else None
+    said = () if first is None else first.explains_errors
+    failed = [one for one in found.failures if one.values["error"] not in said]
+    return (*([] if ended is None else [ended]), *failed)
 
 
 def ending(recording: Recording) -> str | None:

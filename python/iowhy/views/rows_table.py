@@ -12,7 +12,7 @@ from rich.text import Text
 
 from iowhy import units
 from iowhy.messages import printable
-from iowhy.relations.sql_header import Column
+from iowhy.relations.sql_header import UNIT, Column
 from iowhy.views.terminal import UNKNOWN, Field, paragraph, rows, shorten
 
 if TYPE_CHECKING:  # slow to import, and not needed to draw
@@ -64,6 +64,10 @@ def show(
         return
     known = {column.name: column for column in columns}
     values = dict(zip(shown.column_names, map(list, zip(*shown.values, strict=True)), strict=True))
+    for column in columns:
+        if column.unit == "unit of row" and column.name in values:
+            pairs = zip(values[column.name], values[UNIT], strict=True)
+            values[column.name] = [_writer(str(unit), [one])(one) for one, unit in pairs]
     first = [name for name in about if name in values]
     names = first + [name for name in values if name not in about]
     fields = _apart(
@@ -226,6 +230,8 @@ def _writer(unit: str, values: list[object]) -> Callable[[object], str]:
             return text if CALLED_BY in text else shorten(text, 200)
         if unit == "id":
             return str(value)
+        if isinstance(value, str):  # in the unit of its row
+            return value
         number = _number(value)
         if not math.isfinite(number):
             return UNKNOWN

@@ -30,7 +30,7 @@ _GLUE = (
     "\N{NO-BREAK SPACE}"  # where textwrap does not break; printable() leaves none of it in a text
 )
 # A number and its unit: no line end comes between them, but they need no line of their own, as commands do.
-_MEASURE = re.compile(r"(?<![^\s(])[\d.,]+ (?=%|(?:[kKMGT]i?)?B\b|(?:[mnµ]s|s|min|h)\b)")
+_MEASURE = re.compile(r"(?<![^\s(])[\d.,–]+ (?=%|(?:[kKMGT]i?)?B\b|(?:[mnµ]s|s|min|h)\b)")
 _NEAR = "\ue001"
 
 

@@ -15,6 +15,7 @@ from iowhy.views import budget_bar, evidence_page, expected_page, verdict_tables
 from iowhy.views.limits import limits, went_wrong
 from iowhy.views.styled import Text, cell_len
 from iowhy.views.terminal import WIDTH, console, labelled, paragraph, wrapped
+from iowhy.whys import phases
 from iowhy.whys.finding import Finding
 from iowhy.whys.remedy import LABELS
 from iowhy.whys.verdict import Verdict
@@ -34,6 +35,8 @@ _AMOUNTS = ((3, 2), (2, 2), (1, 2), (1, 1), (0, 1))
 OTHERS = 2
 #: What saves less is counted, not named.
 WORTH_A_LINE = 0.1
+#: From here on, how sure it is goes without saying.
+SURE = 0.9
 
 
 def print_verdict(
@@ -142,8 +145,10 @@ def _draw(
     if first is not None and not found.too_short:
         _fixes(out, found, first, fixes, conditions)
         verdict_tables.show_machine(out, overview.suffering)
+        verdict_tables.show_statements(out, overview.statements, typed(overview.recording.path))
         _facts(out, found, first, facts)
         _sure(out, overview, first)
+    _when(out, found)
     budget_bar.show(out, overview)
     out.print()
     _others(out, overview, kept)
@@ -168,12 +173,14 @@ def _headline(out: "Console", found: Verdict, first: Finding | None) -> None:
 
 
 def _doubt(out: "Console", found: Verdict) -> None:
-    """The suspects if no cause explains most of the time, and the command that would decide."""
+    """The suspects if no cause explains most of the time, the evidence that is missing, and the command that would decide."""
     if found.doubt is None:
         return
     out.print()
     for number, one in enumerate(found.doubt.suspects):
         labelled(out, "or" if number else "Could be", f"{one.sentence}.")
+    if found.doubt.missing:
+        labelled(out, "Missing", f"{found.doubt.missing}.")
     labelled(out, "Find out", f"{found.doubt.decided_by}.")
 
 
@@ -189,7 +196,7 @@ def _fixes(out: "Console", found: Verdict, first: Finding, most: int, conditions
                 f"{cause} ({units.percent(share)} of {first.share_of})"
                 for cause, share in first.gain_with
             )
-            labelled(out, "", f"It also ends {also}.")
+            labelled(out, "", f"It also fixes {also}.")
 
 
 def _facts(out: "Console", found: Verdict, first: Finding, most: int) -> None:
@@ -212,7 +219,7 @@ def _adds(statement: str, said: set[str]) -> bool:
 
 
 def _sure(out: "Console", overview: Overview, first: Finding) -> None:
-    """How sure it is, why less, and how to prove it."""
+    """How sure it is if anything lowers that, and how to prove it."""
     proven = overview.tested.get(first.cause)
     if proven is not None:
         sure = f"{units.percent(proven.confidence)}: {proven.outcome} by an experiment: {proven.because}."
@@ -220,10 +227,16 @@ def _sure(out: "Console", overview: Overview, first: Finding) -> None:
         return
     less = f": {first.lowered_by[0]}" if first.lowered_by else ""
     but = f" But {first.against[0]}." if first.against else ""
-    labelled(out, "Sure?", f"{units.percent(first.confidence)}{less}.{but}")
+    if less or but or first.confidence < SURE:
+        labelled(out, "Sure?", f"{units.percent(first.confidence)}{less}.{but}")
     if first.proof:
         # On one line: it is there to be pasted.
         out.print(Text(f"Prove it {printable(first.proof)}", "dim"), soft_wrap=True)
+
+
+def _when(out: "Console", found: Verdict) -> None:
+    """What was done when, if that changes."""
+    labelled(out, "When", " · ".join(phases.in_words(found.phases)))
 
 
 def _others(out: "Console", overview: Overview, kept: bool) -> None:

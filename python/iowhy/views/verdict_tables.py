@@ -44,6 +44,18 @@ def show_machine(out: "Console", suffering: Sequence[Row]) -> None:
         _rows(out, _SUFFERING, shown, "iowhy report suffers")
 
 
+def show_statements(out: "Console", statements: Sequence[Row], place: str = "") -> None:
+    """The statements of databases in which most time passed."""
+    shown = [row for row in statements if row.get("runs") and not _of_ours(row)][:VICTIMS]
+    if shown:
+        out.print()
+        _rows(out, _STATEMENTS, shown, f"iowhy report statements {place}")
+
+
+def _of_ours(row: Row) -> bool:
+    return str(row.get("statement", "")).startswith("iowhy ")
+
+
 def show_containers(out: "Console", containers: Sequence[Row], place: str = "") -> None:
     """Of a whole machine, its containers and services."""
     if not any(row.get("container") for row in containers):
@@ -174,6 +186,18 @@ _SUFFERING = (
     column("reason", "reason", left=True, extra=True),
     column("container", "in", left=True, extra=True),
     column("other_comm", "mostly", left=True, extra=True),
+)
+_STATEMENTS = (
+    column("statement", "STATEMENT", left=True),
+    column("time_ns", "time"),
+    column("cpu_ns", "CPU"),
+    column("runnable_ns", "for a CPU"),
+    column("read_ns", "reads"),
+    column("write_ns", "writes"),
+    column("sync_ns", "syncs"),
+    column("lock_ns", "locks"),
+    column("spilled_bytes", "spilled"),
+    column("exact_share", "exact", extra=True),
 )
 _CONTAINERS = (
     column("container", "container or service", left=True),

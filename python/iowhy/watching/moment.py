@@ -38,6 +38,8 @@ class Moment(Struct, frozen=True):
     devices: Sequence[Row]
     #: Whether it holds all rows that its manifest counts.
     whole: bool
+    #: Of databases, where they were asked for.
+    statements: Sequence[Row] = ()
 
     @property
     def until_then(self) -> Narrowed | None:
@@ -63,10 +65,15 @@ def look(path: Path, asked: Asked) -> Moment:
             relations, _REPORTS, MOST_ROWS
         )
         whole_rows = not relations.facts.mismatches
+        statements: Sequence[Row] = ()
+        if relations.has_statements:
+            (statements,) = engine.rows_all(relations, ("statements",), MOST_ROWS)
     if of.grows:
         processes = _named(processes)
     devices = [{**row, "name": device_name(row["device"], of.grows)} for row in devices]
-    return Moment(of, begin, end, budget, processes, containers, files, devices, whole_rows)
+    return Moment(
+        of, begin, end, budget, processes, containers, files, devices, whole_rows, statements
+    )
 
 
 def _named(rows: Sequence[Row]) -> list[Row]:

@@ -10,7 +10,7 @@ from iowhy.whys.facts import Facts
 from iowhy.whys.finding import OF_TIME, THE_PART, Finding
 from iowhy.whys.remedy import Fix
 from iowhy.whys.stated_fact import TELLING, Statement
-from iowhy.whys.thresholds import LEADS
+from iowhy.whys.thresholds import LEADS, LISTED
 from iowhy.whys.typed import Commands
 
 #: A run below this has no shares: to start a program, load its libraries and end it takes some
@@ -105,7 +105,7 @@ def _said(
             "Unknown: nothing here shows where the time went. Record it: `{command}`",
             command=made.record_again(),
         )
-    if not budget.known or (findings and findings[0].never_ends):
+    if not budget.known or (findings and findings[0].comes_first):
         return _lead(facts, findings[0])
     undecided = undecided_class(facts, findings, unclaimed)
     return (
@@ -121,7 +121,7 @@ def undecided_class(
     """The class of time that is most of it and has no cause; None where a finding explains enough."""
     budget = facts.budget
     first = findings[0] if findings else None
-    settled = first is not None and (first.healthy or first.never_ends)
+    settled = first is not None and (first.healthy or first.comes_first)
     if too_short(facts) or not budget.known or settled:
         return None
     cls, rest = unclaimed
@@ -142,7 +142,10 @@ def _fact(
         return None
     fact = capital_subject(changed(stated[0].link.statement, f"{stated[0].link.statement}."))
     first = findings[0] if findings else None
-    if first is not None and (first.share_of not in OF_TIME or first.never_ends):
+    own = first is not None and first.share_of not in OF_TIME and not first.comes_first
+    if first is not None and own and first.headline is not None:
+        return capital_subject(first.headline)
+    if first is not None and (first.share_of not in OF_TIME or first.comes_first):
         return fact if first.share_of not in OF_TIME and stated[0].grave >= TELLING else None
     if not facts.budget.known:
         return None if first is not None else fact
@@ -213,6 +216,8 @@ def _no_single_cause(facts: Facts, largest: str, findings: tuple[Finding, ...]) 
 
 def _lead(facts: Facts, finding: Finding) -> str:
     """The sentence about a finding that explains most."""
+    if finding.headline is not None and finding.share < LISTED:
+        return capital_subject(finding.headline)
     perhaps = "Perhaps: " if finding.confidence < INDICATIVE else ""
     if finding.share_of in OF_TIME:
         said = worded(

@@ -4,6 +4,7 @@ What a program did says it best (how many files it read, which calls it made, wh
 taken if that is known: of a program that a build starts it is not, and then no word is against a remedy.
 """
 
+import math
 import shlex
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
@@ -33,6 +34,7 @@ class Conditions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     without_files: tuple[str, ...] = ()
     without_calls: tuple[str, ...] = ()
     single_threaded: bool = False
+    processes_at_most: int | None = None
     shrinks: bool = False
     again: bool = False
 
@@ -49,6 +51,7 @@ def applies(facts: Facts, names: Iterable[str], remedy: Conditions) -> bool:
         and not facts.calls.by_name.keys() & set(remedy.without_calls)
         and not matched(facts.relations, remedy.without_files)
         and (not remedy.single_threaded or facts.threads.count == facts.threads.processes)
+        and (facts.threads.processes or 0) <= (remedy.processes_at_most or math.inf)
         and (not remedy.worked or bool(executables(facts.relations, remedy.worked)))
         and (not remedy.shrinks or _shrinks(facts, remedy.worked or names))
         and (not remedy.again or _reads_again(facts))

@@ -34,6 +34,8 @@ class Cause(Struct, frozen=True):
     which this one explains: where both claim the same time, it gets it. `settled_by` are commands of
     usual tools that would show it where only other tools' texts are at hand. `only_if` makes a cause that
     replaces others: it is asked with the findings of those, and claims no time.
+    `trouble` is what it is to settings that may help (`iowhy.tuning`), which know no cause by its name.
+    `explains_errors` are errors of calls that it says enough of: they are not said again.
     `unseen_without` are sensors: where one of them did not run, that it was not found does not say that it was not there.
     """
 
@@ -50,6 +52,8 @@ class Cause(Struct, frozen=True):
     settled_by: tuple[NextCommand, ...] = ()
     unsafe_proof: bool = False
     proof_cache: str | None = None
+    trouble: str | None = None
+    explains_errors: tuple[str, ...] = ()
     unseen_without: tuple[str, ...] = ()
     only_if: Callable[[Facts, tuple[Finding, ...]], bool] | None = None
 

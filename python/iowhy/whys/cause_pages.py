@@ -13,6 +13,7 @@ from iowhy.errors import Problem
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.causes import causes
 from iowhy.whys.chain import duration, percent, rate, size
+from iowhy.whys.language import code_for
 from iowhy.whys.remedy import Remedy
 from iowhy.whys.thresholds import SHARED
 
@@ -88,6 +89,7 @@ def explained(cause: Cause, example: str = "") -> str:
         f"{example}"
         f"## What would fool it\n\n{_listed(cause.fooled_by)}\n"
         f"## Proof\n\n{prove}"
+        f"{code_for(cause.name)}"
     )
 
 

@@ -1,9 +1,11 @@
 """How sure a finding is: what lowers its confidence, each with the reason in words."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from functools import cache
 
 from iowhy.recordings.schema import tables
 from iowhy.sentences import Sentence, worded
+from iowhy.tables import sensors
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate
 
@@ -36,37 +38,82 @@ _REPORTS = {
 }
 #: Share of events lost that may be ignored: below it no share moves by a whole point.
 LOST_SHARE = 0.001
+#: What describes others' rows, by the sensor whose rows these are: without them, what these say has no name or place.
+_DESCRIBES = {
+    "block_requests": ("devices", "filesystems"),
+    "disk_samples": ("devices",),
+    "thread_time": ("threads",),
+    "waits": ("filesystems",),
+    "syscalls": ("filesystems",),
+}
+_DESCRIBED = frozenset(
+    {*(name for named in _DESCRIBES.values() for name in named), "files", "stacks", "user_stacks"}
+)
 
 
 #: What lowers a confidence: its factor, what it is then at most, and the reason.
 _Doubt = tuple[float, float, Sentence]
 
 
-def confidence(facts: Facts, candidate: Candidate) -> tuple[float, tuple[str, ...]]:
-    """The candidate's own confidence, lowered by what the recording lacks; with the reasons."""
+def confidence(
+    facts: Facts, candidate: Candidate, rivals: Collection[str] = ()
+) -> tuple[float, tuple[str, ...]]:
+    """The candidate's own confidence, lowered by what the recording lacks of that which it hangs on; with the reasons.
+
+    `rivals` are sensors without which no cause is found that would take its time.
+    """
     value = candidate.confidence
     reasons = list(candidate.lowered_by)
-    for factor, most, said in (*_of_rows(facts, candidate), *_of_the_run(facts, candidate)):
+    if facts.manifest.source != "live":
+        rivals = ()
+    hangs_on = _tables((*candidate.needs, *_BASIS[facts.budget.basis], *rivals))
+    for factor, most, said in (
+        *_of_rows(facts, hangs_on),
+        *_of_sensors(facts, candidate, rivals),
+        *_of_the_run(facts, candidate),
+    ):
         value = min(value * factor, most)
         reasons.append(said)
     return max(0.05, min(0.99, value)), tuple(reasons)
 
 
-def _of_rows(facts: Facts, candidate: Candidate) -> Iterator[_Doubt]:
-    """What was lost, and sensors that did not run."""
+def _tables(names: Collection[str]) -> frozenset[str]:
+    """What sensors fill, of these names those that are; sums of it, and what describes it."""
+    own = {table for name in names for table in _filled(name)}
+    return frozenset(own | {one.name for one in tables().values() if one.sums in own})
+
+
+@cache
+def _filled(name: str) -> tuple[str, ...]:
+    sensor = sensors().get(name)
+    own = (name,) if sensor is None else sensor.tables
+    return tuple(one for one in (*own, *_DESCRIBES.get(name, ())) if one in tables())
+
+
+def _of_rows(facts: Facts, hangs_on: Collection[str]) -> Iterator[_Doubt]:
+    """What was lost, what is not there, and what does not add up."""
     run = facts.run
+    # Incomplete sums are not used; the rows that they add up may be. Of what describes other rows, that counts which these lack.
+    counting = {name for name in hangs_on if tables()[name].sums is None and name not in _DESCRIBED}
     for table, lost in run.lost.items():
         share = lost / max(1, lost + run.kept.get(table, 0))
-        if share > LOST_SHARE:
+        if share > LOST_SHARE and (run.pasted or table in counting):
             said = "{events:count event} of {table} were lost ({share:share})"
             why = worded("events-lost", said, events=lost, table=table, share=share)
             yield max(0.5, 1 - share), 1.0, why
     for one in run.mismatches:
-        # Incomplete sums are not used; the rows that they add up may be.
-        if tables()[one.table].sums is None and one.share > LOST_SHARE:
+        if one.share > LOST_SHARE and one.table in counting:
             said = "{table}: {differs}"
             why = worded("rows-differ", said, table=one.table, differs=one.words)
             yield max(0.5, 1 - one.share), PART, why
+    for short in facts.shorts:
+        if short.table in hangs_on:
+            yield 1.0, PART, short.words
+
+
+def _of_sensors(facts: Facts, candidate: Candidate, rivals: Collection[str]) -> Iterator[_Doubt]:
+    """Requests whose end was not seen, and sensors that did not run."""
+    run = facts.run
     if run.pasted:
         return
     if "block_requests" in candidate.needs:
@@ -77,11 +124,13 @@ def _of_rows(facts: Facts, candidate: Candidate) -> Iterator[_Doubt]:
             yield (
                 max(0.5, 1 - share), 1.0, worded("ends-unseen", said, requests=found.unseen, share=share)
             )  # fmt: skip
-    for sensor in candidate.needs:
+    for sensor in dict.fromkeys((*candidate.needs, *rivals)):
         if not facts.recording.ran(sensor):
             said = "the sensor {sensor} did not run: {why}"
             missing = run.missing.get(sensor, "was not asked for")
-            yield 0.75, 1.0, worded("sensor-missing", said, sensor=sensor, why=missing)
+            why = worded("sensor-missing", said, sensor=sensor, why=missing)
+            factor = 0.75 if sensor in candidate.needs else 1.0
+            yield factor, PART if sensor in rivals else 1.0, why
 
 
 def _of_the_run(facts: Facts, candidate: Candidate) -> Iterator[_Doubt]:

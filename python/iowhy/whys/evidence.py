@@ -1,6 +1,5 @@
 """What a recording shows that more than one cause rests on, so that they agree on what they see."""
 
-import re
 from collections.abc import Iterable
 
 from msgspec.structs import replace
@@ -9,6 +8,7 @@ from iowhy.invocation import quoted
 from iowhy.sentences import worded
 from iowhy.whys import classes, named, thresholds
 from iowhy.whys.facts import MOSTLY, Facts
+from iowhy.whys.facts.devices import turns
 from iowhy.whys.facts.layout import File
 from iowhy.whys.facts.operations import direct_operations
 from iowhy.whys.facts.owners import Owner, adjacent_share
@@ -24,25 +24,21 @@ TOO_LITTLE = 0.02
 SWAP_PAGES = 256
 #: What ends a wait for what is read for the first time, whichever kind of thing that is.
 READ_FIRST = Remedy(
-    worded("shared.read-files-memory-before", "Read its files into memory before they are needed"),
+    worded("shared.warm-cache-any", "Read its files into memory before they are needed"),
     risk="others have less memory",
 )
 _SINCE_LAST = "a crash loses what was written since the last sync"
 SYNC_ONCE = Remedy(
-    worded("shared.sync-once-many-writes", "Sync once for many writes"),
+    worded("shared.sync-once", "Sync once for many writes"),
     risk=_SINCE_LAST,
     for_authors=True,
 )
 _SINCE = "a crash loses what was written since the last fsync"
 COMPRESS = Remedy(
-    worded(
-        "shared.compress-data-zstd-fewer", "Compress its data with zstd, so that fewer bytes move"
-    ),
+    worded("shared.compress-any", "Compress its data with zstd, so that fewer bytes move"),
     risk="compressing takes CPU time",
 )
 _SINCE_SECONDS = "a crash loses the files of the last half minute"
-#: Disks of virtio, which all say that they rotate, whatever is behind them.
-SAYS_SO_ALWAYS = re.compile(r"vd[a-z]+")
 #: The mode of runnable time while CPUs idle (relations/budget_cells.sql).
 DELAYED = "delayed"
 
@@ -99,16 +95,20 @@ def asks_in_order(facts: Facts, request_bytes: float) -> bool:
 def streams_on_a_disk_that_turns(facts: Facts) -> bool:
     """Whether its requests are in order on a disk with one head, which moves them one by one as fast as many at once."""
     requests = facts.requests
-    turns = requests.rotational and not SAYS_SO_ALWAYS.fullmatch(requests.device or "")
     jumps = requests.jump_share
-    return bool(turns) and jumps is not None and jumps < thresholds.IN_ORDER
+    return (
+        turns(requests.device, requests.rotational)
+        and jumps is not None
+        and jumps < thresholds.IN_ORDER
+    )
 
 
 def one_head(facts: Facts, service_ns: float | None) -> bool:
     """Whether the device has one head: it says that it turns, or its requests take as long as a seek."""
     requests = facts.requests
-    turns = requests.rotational and not SAYS_SO_ALWAYS.fullmatch(requests.device or "")
-    return bool(turns) or (service_ns is not None and service_ns >= thresholds.SEEK_NS)
+    return turns(requests.device, requests.rotational) or (
+        service_ns is not None and service_ns >= thresholds.SEEK_NS
+    )
 
 
 def requests_were_recorded(facts: Facts) -> bool:
@@ -161,7 +161,7 @@ def read_first(facts: Facts, *, names: bool = False) -> Remedy:
     return replace(
         READ_FIRST,
         do=worded(
-            "shared.read-memory-before-needed",
+            "shared.warm-cache",
             "Read all of it into memory before it is needed: `{typed}`",
             typed=typed,
         ),
@@ -180,7 +180,7 @@ def sync_once(facts: Facts) -> Remedy:
     return replace(
         SYNC_ONCE,
         do=worded(
-            "shared.call-once-instead-times",
+            "shared.call-once",
             "Call {what} once {of} instead of {calls:count} times",
             what=what,
             of=of,
@@ -278,25 +278,12 @@ def without_durable_writes(facts: Facts) -> Remedy | None:
     one = named.file(facts)
     return Remedy(
         worded(
-            "shared.open-without-o-sync",
+            "shared.no-o-sync",
             "Open {one} without O_SYNC or O_DSYNC, and fsync once for many writes",
             one=one or "its files",
         ),
         risk=_SINCE,
         for_authors=True,
-    )
-
-
-def without_syncs(facts: Facts) -> Remedy:
-    """For syncs that somebody else's program decides on: it calls them through the C library, unless it is a Go program."""
-    return Remedy(
-        worded(
-            "shared.run-without-syncs",
-            "Run it without syncs: `eatmydata {again}`",
-            again=named.again(facts) or facts.run.who,
-        ),
-        risk="a power cut may break what it wrote; Go and static programs sync all the same",
-        link="https://manpages.debian.org/bookworm/eatmydata/eatmydata.1.en.html",
     )
 
 
@@ -344,26 +331,12 @@ def one_program(facts: Facts) -> str | None:
     return first.name if first.processes == 1 else f"{first.name} ({first.processes} processes)"
 
 
-def before_others(facts: Facts) -> Remedy:
-    """What to do about other processes that take the CPUs, of which a recording has no names: root can be served first."""
-    pids = named.attached(facts).replace(",", " ")
-    typed = f"renice -n -20 -p {pids}" if pids else f"nice -n -20 {named.again(facts)}".rstrip()
-    return Remedy(
-        worded(
-            "shared.give-priority-over-others",
-            "Give it priority over the others, as root: `{typed}`",
-            typed=typed,
-        ),
-        risk="the other programs get slower",
-    )
-
-
 def by_function(facts: Facts) -> Remedy:
     """Where to look in its own code."""
     shown = "iowhy report functions" if facts.relations.has("stack_samples") else "perf top"
     return Remedy(
         worded(
-            "shared.see-functions-take-time",
+            "shared.see-functions",
             "See which functions take the time: `{shown}`",
             shown=shown,
         ),
@@ -383,13 +356,13 @@ def compress(facts: Facts) -> Remedy:
         return COMPRESS
     if facts.requests.direction != "read":
         return Remedy(
-            worded("shared.write-compressed-zstd", "Write {path} compressed with zstd", path=path),
+            worded("shared.write-compressed", "Write {path} compressed with zstd", path=path),
             risk="programs that read it as it is now fail",
             for_authors=True,
         )
     return Remedy(
         worded(
-            "shared.compress-file-read",
+            "shared.compress",
             "Compress the file, and read it with `zstdcat`: `zstd {path}`",
             path=quoted(path),
         ),

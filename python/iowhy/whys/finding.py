@@ -79,9 +79,10 @@ class Candidate(Struct, frozen=True):
     `needs` are the sensors whose absence weakens it. `remedy` comes before the cause's own remedies;
     `remedies` replace them, where these would not help. `behind` names causes whose remedy
     must come first: where one of them can lead, this finding is shown behind it. `first` is what must be done before
-    what a program can be set to helps, unless that leaves work out: the start of a sentence which that ends. `never_ends`: it
-    comes before all others whatever its share is, as what waits for it waits forever. `who`: the program that it is about, if that is
-    other than what was recorded.
+    what a program can be set to helps, unless that leaves work out: the start of a sentence which that ends. `comes_first`: it
+    comes before all others whatever its share is, as what waits for it waits forever, or what it holds is in danger; `headline` says it
+    if that share is too little to speak of, or not of the time. `excess`: it claims what was measured to be more than a device takes that is well; what others
+    claim would be left of the time if it were well. `who`: the program that it is about, if that is other than what was recorded.
     """
 
     claims: tuple[Claim, ...]
@@ -98,7 +99,9 @@ class Candidate(Struct, frozen=True):
     remedies: tuple[Remedy, ...] = ()
     behind: tuple[str, ...] = ()
     first: str | None = None
-    never_ends: bool = False
+    comes_first: bool = False
+    headline: Sentence | None = None
+    excess: bool = False
     who: str = ""
     fixed_share: float | None = None
     share_of: str = "the time"
@@ -118,7 +121,7 @@ class Finding(Struct, frozen=True):
     that explains no time, instead of others. `share_of` says what `share` is a part of: the elapsed
     time, but where no time was printed. `classes` are those of the time budget that it claims time of.
     `behind` names the cause whose remedy must come first, where it was put behind that although more could be gained here.
-    `never_ends`: it is first whatever it explains, as what waits for it waits forever. `also_fits`: causes to which the evidence
+    `comes_first`: it is first whatever it explains; `headline` says it where that is too little to speak of. `also_fits`: causes to which the evidence
     points too, and which this one explains.
     """
 
@@ -140,7 +143,8 @@ class Finding(Struct, frozen=True):
     share_of: str = "the time"
     classes: tuple[str, ...] = ()
     behind: str | None = None
-    never_ends: bool = False
+    comes_first: bool = False
+    headline: Sentence | None = None
     also_fits: tuple[str, ...] = ()
     who: str = ""
 

@@ -1,5 +1,8 @@
 """What a disk, its array and the kernel's log report about the health of a disk, for a finding about that disk."""
 
+from msgspec import Struct
+
+from iowhy.sentences import worded
 from iowhy.whys.chain import count, link, percent, plural, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Link
@@ -17,8 +20,93 @@ _LOGGED = {
     "command_timeouts": "timed out command",
 }
 _WORK = ("resync", "recovery", "check", "reshape", "repair")
+#: Of these, what speaks of a device that is failing, with what SMART's judgement and the kernel's log add to it.
+_FAILING = ("pending_sectors", "uncorrectable_sectors", "reported_uncorrectable", "media_errors")
+_FAILING_LOG = {
+    "io_errors": "I/O error",
+    "media_errors": "medium error",
+    "command_timeouts": "timed out command",
+    "gone": "removal",
+}
+#: What is of this moment: a reset tells that something did not answer.
+_FAILING_NOW = _FAILING_LOG | {"link_resets": "link reset", "command_failures": "failed command"}
+_JUDGES = {"self_assessment_failed": "SMART", "critical_warning": "NVMe's critical warning"}
+#: A critical warning that only says that it is hot.
+_HOT = 2
 #: More would bury the numbers of the finding itself.
 SHOWN = 3
+
+
+class Sign(Struct, frozen=True):
+    """What speaks of a failing device, whose it is, and how often."""
+
+    subject: str
+    times: float
+    link: Link
+
+
+def signs(facts: Facts, name: str | None) -> tuple[Sign, ...]:
+    """What is reported of a device (None: of the one with most) that is failing, most often first."""
+    found = []
+    for one in facts.measured.numbers:
+        counted, more, log = "", "", one.tool == "dmesg"
+        if log and one.metric in _FAILING_LOG:
+            counted = plural(one.value, _FAILING_LOG[one.metric])
+        elif not log and one.metric in _FAILING:
+            noun, more = _COUNTED[one.metric]
+            counted = plural(one.value, noun)
+        hot = one.metric == "critical_warning" and int(one.value) == _HOT
+        if not counted and (hot or one.metric not in _JUDGES):
+            continue
+        if one.value <= 0 or not (name is None or _is(one.subject, name)):
+            continue
+        said = worded(
+            "health.sign",
+            "the kernel's log has {counted} of {device}"
+            if log
+            else "{device} reports {counted} {more} since it was made"
+            if counted
+            else "{device} says itself that it is failing ({judge})",
+            device=one.subject,
+            counted=counted,
+            more=more,
+            judge=_JUDGES.get(one.metric),
+        )
+        found.append(Sign(one.subject, one.value, link(said, one.value, "times", "measurements")))
+    found.sort(key=lambda one: -one.times)
+    return tuple(one for one in found if one.subject == found[0].subject)[:SHOWN]
+
+
+def logged(facts: Facts, name: str | None) -> tuple[Sign, ...]:
+    """What the kernel logged of a disk while it was recorded (None: of the one with most) that speaks of a failing one, most often first."""
+    found = [one for one in facts.logged if one.metric in _FAILING_NOW and name in (None, one.name)]
+    return tuple(
+        Sign(
+            one.name,
+            one.times,
+            link(
+                worded(
+                    "health.logged",
+                    "the kernel logged {counted} of {device}"
+                    + (
+                        ", at {first:ns}: {text}"
+                        if one.times == 1
+                        else " from {first:ns} to {last:ns}, first: {text}"
+                    ),
+                    counted=plural(one.times, _FAILING_NOW[one.metric]),
+                    device=one.name,
+                    first=one.first_ns,
+                    last=one.last_ns,
+                    text=one.text,
+                ),
+                one.times,
+                "times",
+                "kernel-log",
+            ),
+        )
+        for one in found
+        if one.name == found[0].name
+    )[:SHOWN]
 
 
 def reported(facts: Facts) -> tuple[Link, ...]:

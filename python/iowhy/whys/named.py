@@ -41,16 +41,23 @@ def file(facts: Facts) -> str | None:
     """
     writing = facts.budget.elapsed(classes.WRITE, classes.SYNC, classes.THROTTLED)
     reads = facts.budget.elapsed(classes.READ) >= writing
-    called = _called(
-        facts, classes.DATA_READS if reads else classes.DATA_WRITES | classes.SYNC_CALLS
-    )
-    if called is not None:
-        return called
+    calls = classes.DATA_READS if reads else classes.DATA_WRITES | classes.SYNC_CALLS
+    found = None if reads and maps(facts) else called(facts, calls)
+    if found is not None:
+        return found
     first = next(iter(facts.requests.owners), None)
     return first.path if first is not None and first.time_share >= MOST else None
 
 
-def _called(facts: Facts, calls: frozenset[str]) -> str | None:
+def maps(facts: Facts) -> bool:
+    """Whether page faults do most of its waiting for reads: then what calls read is not what it waits for."""
+    reading = [piece for piece in facts.budget.pieces if piece.cls == classes.READ]
+    faults = sum(piece.elapsed for piece in reading if piece.call is None)
+    return 2 * faults > sum(piece.elapsed for piece in reading)
+
+
+def called(facts: Facts, calls: frozenset[str]) -> str | None:
+    """The file that has half of the time of these calls; None if none has, or its name is not known."""
     if not facts.relations.has("syscalls"):
         return None
     found = facts.relations.read(
@@ -82,7 +89,7 @@ def data(facts: Facts) -> str:
 
 def read_into_memory(facts: Facts, *, names: bool = False) -> str | None:
     """The command that reads its data into memory, or the names in its tree; None if it is not known where that is."""
-    one, within, below = file(facts), folder(facts), tree(facts)
+    one, within, below = file(facts), folder(facts), _with(tree(facts), folder(facts))
     if below is not None and (names or one is None):
         reads = (facts.calls.reads.done_bytes or 0.0) >= _MIB
         return (
@@ -99,14 +106,23 @@ def read_into_memory(facts: Facts, *, names: bool = False) -> str | None:
     return f"find {quoted(within)} -type f -exec cat {{}} + > /dev/null"
 
 
+def _with(below: str | None, within: str | None) -> str | None:
+    """The tree that it lists, with the files that it reads elsewhere; None if only the whole system has both."""
+    shared = below if below is None or within is None else os.path.commonpath([below, within])
+    return None if shared == "/" else shared
+
+
 def tree(facts: Facts) -> str | None:
-    """The directory below which it lists names; None if it lists none, or all of the system."""
+    """The directory below which it lists names, on one filesystem; None if it lists none, or all of the system."""
     if not facts.relations.has("syscalls"):
         return None
     found = facts.relations.read(
         _Path,
-        """SELECT DISTINCT f.path FROM calls_by_file s JOIN named_files f ON f.dev = s.dev AND f.ino = s.ino
-        WHERE s.name = 'getdents64' AND f.path LIKE '/%' ORDER BY f.path""",
+        """WITH listed AS (
+          SELECT DISTINCT s.dev, f.path FROM calls_by_file s JOIN named_files f ON f.dev = s.dev AND f.ino = s.ino
+          WHERE s.name = 'getdents64' AND f.path LIKE '/%'
+        )
+        SELECT path FROM listed WHERE dev = (SELECT mode(dev) FROM listed) ORDER BY path""",
     )
     if not found:
         return None
@@ -119,6 +135,11 @@ def again(facts: Facts) -> str:
     words = facts.run.argv if facts.run.mode == "run" else ()
     line = " ".join(quoted(word) for word in words)
     return line if words and "\n" not in line and len(words) <= 8 else ""
+
+
+def in_short(facts: Facts) -> str:
+    """The command as it was typed; of a longer one the program, `sysbench …`."""
+    return again(facts) or f"{facts.run.who} …"
 
 
 def other(facts: Facts, who: str) -> str:
@@ -330,7 +351,7 @@ def _limited(facts: Facts, column: str | None) -> str | None:
 def _joined(argv: tuple[str, ...], controller: str) -> tuple[str, bool] | None:
     """The group that a command moves itself to first, as it was typed, and whether it is one of version 1."""
     for word in argv:
-        found = re.fullmatch(r"(/sys/fs/cgroup/([^/]+)(?:/.*)?)/cgroup\.procs", word)
+        found = re.search(r"(/sys/fs/cgroup/([^/\s]+)(?:/\S*)?)/cgroup\.procs\b", word)
         if found is not None:
             old = found[2] in ("blkio", "cpu", "cpuset", "memory", "cpu,cpuacct")
             return (found[1], old) if not old or controller in found[2].split(",") else None

@@ -17,6 +17,7 @@ documentation says so:
     [[known_by]]                        # one of these, with all that it names
     executable = "sqlite3"              # its file was opened, and a process of that name did a part of the work
     library = "libsqlite3.so"           # was mapped; versions may follow, and what a wheel of Python puts into its name
+    code = "go.etcd.io/bbolt."          # functions whose names begin so are on the path of the finding's time, and nothing else is asked
     files = ["*-wal", "*-shm"]          # patterns of paths: each is that of some file
 
     [remedies.batch-changes]            # its id
@@ -41,15 +42,18 @@ documentation says so:
     without_files = ["*-wal"]           # only if there is no file of any of these patterns
     without_calls = ["ioctl"]           # only if none of these calls was made
     single_threaded = true              # only where no process has a second thread
+    processes_at_most = 2               # only where no more processes than so many were at work
     shrinks = true                      # only where it, or those that `worked`, read more than they write: who takes apart does not
     again = true                        # only where it reads what had been in memory before, or ran already before it was recorded
     orders = true                       # optional: it changes only the order of what is read
     less = true                         # optional: it leaves work out, instead of doing it on more CPUs
+    authors = true                      # optional: the program must be changed; not for users of somebody else's
     do = "…"
     risk = "…"                          # what may go wrong, is lost or gets slower
     link = "https://…"
 
-A remedy is about what the program itself syncs: its processes, if it is known by its executable, or else its own files. A remedy
+A remedy is about what the program itself syncs and reads: its processes, if it is known by its executable, and its own files. One that
+is known by anything else names its own files, or each of its remedies does. A remedy
 that ends only some of the syncs, or of the reads, gains no more than their share of the time in syncs, or of the time of
 requests that read files, and if that is next to nothing it is not offered. One that changes only an order gains what the cause says of that (by_order of a candidate), one that leaves
 work out likewise (by_less).
@@ -72,6 +76,7 @@ from iowhy.whys.facts.programs import executables, matched
 from iowhy.whys.facts.read_files import share_of_reads
 from iowhy.whys.facts.requests import read_again
 from iowhy.whys.facts.synced import Own, share_of_syncs, threads_that_sync
+from iowhy.whys.finding import Link
 from iowhy.whys.remedy import Remedy
 from iowhy.whys.thresholds import LISTED
 
@@ -86,6 +91,7 @@ class Rule(Struct, frozen=True, forbid_unknown_fields=True):
 
     executable: str | None = None
     library: str | None = None
+    code: str | None = None
     files: tuple[str, ...] = ()
 
 
@@ -107,6 +113,7 @@ class Setting(Conditions, frozen=True, kw_only=True, forbid_unknown_fields=True)
     filesystems: tuple[str, ...] = ()
     orders: bool = False
     less: bool = False
+    authors: bool = False
 
     @property
     def partial(self) -> bool:
@@ -157,26 +164,37 @@ def at_work(facts: Facts) -> tuple[Program, ...]:
     if facts.run.pasted:
         return ()
     rules = [rule for one in programs() for rule in one.known_by]
-    running = executables(facts.relations, (r.executable for r in rules if r.executable))
-    seen = matched(facts.relations, [text for rule in rules for text in _patterns(rule)])
+    seen = matched(facts.relations, [text for rule in rules for text in patterns(rule)])
+    asked = (r.executable for r in rules if r.executable and seen.issuperset(patterns(r)))
+    return known_by(executables(facts.relations, asked), seen)
+
+
+def known_by(running: Mapping[str, frozenset[int]], seen: frozenset[str]) -> tuple[Program, ...]:
+    """The programs of which a rule holds, by the executables at work, with their processes, and the patterns that a file has."""
 
     def holds(rule: Rule) -> bool:
-        return (rule.executable is None or rule.executable in running) and all(
-            text in seen for text in _patterns(rule)
-        )
+        named = rule.code is None and (rule.executable is None or rule.executable in running)
+        return named and seen.issuperset(patterns(rule))
 
     found = [(one, [r for r in one.known_by if holds(r)]) for one in programs()]
     return tuple(_at_work(one, held, running) for one, held in found if held)
 
 
-def _at_work(program: Program, held: list[Rule], running: Mapping[str, frozenset[int]]) -> Program:
-    """With its processes, if it is known by its executable alone."""
-    if all(rule.executable for rule in held):
-        tgids = frozenset().union(*(running[rule.executable or ""] for rule in held))
-        return replace(program, tgids=tgids)
-    return replace(
-        program, by_library=bool(program.own) and not any(rule.executable for rule in held)
+def in_code(links: Iterable[Link]) -> tuple[Program, ...]:
+    """The programs that are known by the functions on the path of a finding's time: what these do is their own."""
+    names = [frame.name for link in links for frame in link.frames]
+    return tuple(
+        one
+        for one in programs()
+        for rule in one.known_by
+        if rule.code and any(name.startswith(rule.code) for name in names)
     )
+
+
+def _at_work(program: Program, held: list[Rule], running: Mapping[str, frozenset[int]]) -> Program:
+    """With its processes, if it is known by its executable; a library of its own names nobody else's."""
+    tgids = frozenset().union(*(running[one.executable] for one in held if one.executable))
+    return replace(program, tgids=tgids, by_library=bool(program.own) and not tgids)
 
 
 def remedies(
@@ -200,6 +218,8 @@ def remedies(
     for program in known:
         for id_, one in program.remedies.items():
             if cause not in one.causes or (one.calls and not calls.intersection(one.calls)):
+                continue
+            if one.authors and facts.somebody_elses:
                 continue
             if (one.computes and not computes) or (
                 one.filesystems and kind not in (None, *one.filesystems)
@@ -261,16 +281,14 @@ def _shared(facts: Facts, remedy: Setting) -> bool:
 
 
 def _own(facts: Facts, program: Program) -> Own:
-    """What of the recording is the program's."""
-    if not program.tgids:
-        return Own(files=program.own, next_to=program.next_to)
-    alone = (facts.threads.processes or 0) <= len(program.tgids)
-    return Own() if alone else Own(program.tgids)
+    """What of the recording is the program's: all if it is alone, else the work of its processes and what concerns its files."""
+    alone = program.tgids and (facts.threads.processes or 0) <= len(program.tgids)
+    return Own() if alone else Own(program.tgids, program.own, program.next_to)
 
 
 def _part(facts: Facts, remedy: Setting, own: Own, *, of_syncs: bool, of_reads: bool) -> float:
     """Of the time in syncs, or in reads, the share of those that a remedy ends; 1 where that is about all, or none is known."""
-    if remedy.reads or (of_reads and own.files):
+    if remedy.reads or (of_reads and own.files and not own.tgids):
         files = Own(files=remedy.reads) if remedy.reads else own
         part = share_of_reads(facts.relations, files)
     elif (of_syncs and (remedy.partial or own != Own())) or (
@@ -292,7 +310,8 @@ def server_behind(facts: Facts) -> Program | None:
     return next((one for text, one in asked.items() if text in seen), None)
 
 
-def _patterns(rule: Rule) -> tuple[str, ...]:
+def patterns(rule: Rule) -> tuple[str, ...]:
+    """Of the files that it names."""
     return rule.files if rule.library is None else (_library(rule.library), *rule.files)
 
 

@@ -57,3 +57,17 @@ class Fix(Struct, frozen=True):
         """The order with its risk and where it is documented."""
         risk = f"; risk: {self.risk}" if self.risk else ""
         return f"{self.do}{risk}" + (f" ({self.link})" if self.link else "")
+
+
+#: Of what the best fix saves, what the first one saves at least.
+WORTH_FIRST = 0.5
+
+
+def worth_first(fixes: tuple[Fix, ...]) -> tuple[Fix, ...]:
+    """The first of them that saves enough of what the best one does comes first; the others stay in their order.
+
+    What only looks is not counted, and stays in front.
+    """
+    least = WORTH_FIRST * max((one.gain for one in fixes if not one.looks), default=0.0)
+    first = next((one for one in fixes if one.looks or one.gain >= least), None)
+    return fixes if first is None else (first, *(one for one in fixes if one is not first))

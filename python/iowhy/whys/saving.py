@@ -10,8 +10,9 @@ from msgspec import Struct
 
 from iowhy import units
 from iowhy.units import count, duration, size
-from iowhy.whys import classes, evidence
+from iowhy.whys import classes
 from iowhy.whys.facts import Facts
+from iowhy.whys.facts.devices import SAYS_SO_ALWAYS
 from iowhy.whys.facts.in_order import ways
 from iowhy.whys.facts.requests import Requests
 from iowhy.whys.finding import Saving
@@ -111,7 +112,7 @@ def _may_turn(requests: Requests) -> bool:
         return False
     if _enough_reads(requests) and service is not None and (jumps or 0.0) >= QUICK_JUMPS:
         return service >= TOO_QUICK_FOR_A_DISK_NS
-    return evidence.SAYS_SO_ALWAYS.fullmatch(requests.device or "") is None
+    return SAYS_SO_ALWAYS.fullmatch(requests.device or "") is None
 
 
 def _enough_reads(requests: Requests) -> bool:

@@ -12,7 +12,8 @@ def settle(
     """Each candidate's share of the elapsed time, so that no time is claimed twice, and what is left of each piece.
 
     Candidates take their claims one after the other: first those that no other one present
-    beats, among them the one that claims most. What is taken is gone.
+    beats, among them the one that claims most. What is taken is gone. Before all others come those that claim what a device takes
+    longer than if it were well: the rest is what the fix of any other cause is about.
     """
     left = [piece.elapsed for piece in pieces]
     wanted = [_wanted(pieces, candidate.claims) for _, candidate in found]
@@ -32,13 +33,21 @@ def settle(
             for other in waiting
             if found[other][0].name in found[index][0].beats and worth(index) >= LISTED
         }
+        excess = {index for index in waiting if found[index][1].excess}
         # Two causes that beat each other would wait for ever: then size decides.
-        free = (waiting - beaten) or waiting
+        free = (excess - beaten) or excess or (waiting - beaten) or waiting
         first = max(free, key=lambda index: (worth(index), -index))
         waiting.remove(first)
         candidate = found[first][1]
         if candidate.fixed_share is not None:
-            shares[first] = candidate.fixed_share
+            # What another one explains of the same is not its own.
+            name = found[first][0].name
+            others = (
+                share
+                for share, (cause, one) in zip(shares, found, strict=True)
+                if name in cause.beats and one.share_of == candidate.share_of
+            )
+            shares[first] = max(0.0, candidate.fixed_share - max(others, default=0.0))
             continue
         taken = _taken(left, *wanted[first])
         shares[first] = sum(taken)

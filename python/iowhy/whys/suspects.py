@@ -3,7 +3,9 @@
 from msgspec import Struct
 
 from iowhy.invocation import as_root
+from iowhy.sentences import Sentence, worded
 from iowhy.whys import classes, evidence
+from iowhy.whys.causes import causes
 from iowhy.whys.chain import percent
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.holders import held_share
@@ -12,6 +14,8 @@ from iowhy.whys.typed import Commands
 
 #: How many are named.
 MOST = 2
+#: Less sure than that is a guess (docs/verdict.md).
+SURE = 0.6
 _EVEN = 0.5
 _OTHERS = "what is between the calls and {}: a limit, a lock, the kernel's own threads"
 
@@ -32,16 +36,60 @@ class Suspect(Struct, frozen=True):
 
 
 class Doubt(Struct, frozen=True):
-    """Suspects, the best first, and the command that would distinguish them."""
+    """Suspects, the best first, and the command that would distinguish them: it brings the evidence that is missing, if any is."""
 
     suspects: tuple[Suspect, ...]
     decided_by: str
+    #: Tables and sensors that are not whole.
+    lacks: tuple[str, ...] = ()
+
+    @property
+    def missing(self) -> Sentence | None:
+        """What is missing, in words."""
+        if not self.lacks:
+            return None
+        return worded("lacks", "{tables} (in part or whole)", tables=", ".join(self.lacks))
 
 
-def doubt(facts: Facts, made: Commands, findings: tuple[Finding, ...], cls: str) -> Doubt | None:
-    """About the time of a class that no cause explains; None of other tools' texts, of which the next step is known."""
-    if facts.run.pasted:
+def doubt(
+    facts: Facts, made: Commands, findings: tuple[Finding, ...], cls: str | None
+) -> Doubt | None:
+    """About the time of a class that no cause explains, or a first finding that is a guess as its evidence is not whole; None of
+    other tools' texts, of which the next step is known.
+    """
+    first = findings[0] if findings else None
+    guess = first is not None and first.confidence < SURE
+    if facts.run.pasted or (cls is None and not guess):
         return None
+    suspects, command = ((), "") if cls is None else _suspected(facts, findings, cls)
+    lacks = _lacking(facts, first if guess else None)
+    if lacks:
+        command = f"`{_brings(facts, made, lacks)}`"
+    return Doubt(suspects, made.filled(command), lacks) if suspects or lacks else None
+
+
+def _lacking(facts: Facts, first: Finding | None) -> tuple[str, ...]:
+    """Tables and sensors that are not whole: those that make a finding a guess, or that any cause is seen by."""
+    if first is not None:
+        values = (one.values for one in first.lowered_by if isinstance(one, Sentence))
+        named = (one.get("table") or one.get("sensor") for one in values)
+        return tuple(dict.fromkeys(str(one) for one in named if one))
+    run = facts.run
+    seen_by = {sensor for cause in causes() for sensor in cause.unseen_without}
+    missing = [name for name in sorted(seen_by) if name in run.missing]
+    differ = *(one.table for one in run.mismatches), *(one.table for one in facts.shorts)
+    return tuple(dict.fromkeys((*missing, *differ, *(name for name, n in run.lost.items() if n))))
+
+
+def _brings(facts: Facts, made: Commands, lacks: tuple[str, ...]) -> str:
+    """The command that brings what is missing: what this machine refused, its doctor says."""
+    refused = facts.manifest.source == "live" and all(name in facts.run.missing for name in lacks)
+    return "iowhy doctor" if refused else made.record_again()
+
+
+def _suspected(
+    facts: Facts, findings: tuple[Finding, ...], cls: str
+) -> tuple[tuple[Suspect, ...], str]:
     by_class, command = _of_class(facts, cls)
     listed = [
         Suspect(
@@ -52,8 +100,7 @@ def doubt(facts: Facts, made: Commands, findings: tuple[Finding, ...], cls: str)
         for one in findings[:1]
         if cls in one.classes
     ]
-    found = (*listed, *by_class)[:MOST]
-    return Doubt(found, made.filled(command)) if found else None
+    return (*listed, *by_class)[:MOST], command
 
 
 def _of_class(facts: Facts, cls: str) -> tuple[list[Suspect], str]:

@@ -15,6 +15,7 @@ from iowhy.invocation import as_root, joined, quoted, typed
 from iowhy.sentences import Text, changed
 from iowhy.users import is_everything
 from iowhy.whys.facts import Facts, started, used_files
+from iowhy.whys.proof_time import USUAL_S, bound, seconds_needed
 
 #: Who was recorded for less is recorded for so long the next time, in seconds.
 _LEAST_S = 10
@@ -79,9 +80,11 @@ class Commands(Struct, frozen=True, dict=True):
         allow = " --allow-unsafe" if unsafe else ""
         state = "" if cache is None else f" --cache {cache}"
         given = "" if self.input_file is None else f" --input {self._place(self.input_file)}"
+        needed_s = seconds_needed(self.seconds or 0.0)
+        within = f" --within {bound(needed_s)}" if needed_s > USUAL_S else ""
         of = f" --recording {self._place(self.recording)}"
         return (
-            f"{self._there}{as_root()} experiment {lever}{allow}{state}{place}{given}{of} -- "
+            f"{self._there}{as_root()} experiment {lever}{allow}{state}{place}{within}{given}{of} -- "
             f"{joined(self.argv)}"
         )
 

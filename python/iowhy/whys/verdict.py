@@ -6,21 +6,23 @@ from msgspec.structs import replace
 from iowhy.recordings import Recording
 from iowhy.recordings.row_counts import Mismatch, in_words
 from iowhy.relations.narrowed import Narrowed
-from iowhy.sentences import changed, worded
+from iowhy.sentences import Sentence, changed, worded
 from iowhy.units import percent
 from iowhy.whys import answer, classes, program
 from iowhy.whys.budget import Budget
 from iowhy.whys.cause import Cause
-from iowhy.whys.causes import causes
+from iowhy.whys.causes import causes, rivals_need
 from iowhy.whys.confidence import confidence, part_shown
-from iowhy.whys.evidence import without_syncs
 from iowhy.whys.facts import Facts, facts_of
 from iowhy.whys.failures import failures
 from iowhy.whys.finding import THE_PART, WITHOUT_RECORDER, Candidate, Claim, Finding, Link, Saving
+from iowhy.whys.for_users import without_syncs
 from iowhy.whys.in_whose_code import in_whose_code
+from iowhy.whys.language import in_its_language
 from iowhy.whys.layers_below import layers_below
+from iowhy.whys.phases import PhaseDone, phases
 from iowhy.whys.program import Program
-from iowhy.whys.remedy import Fix, Remedy
+from iowhy.whys.remedy import Fix, Remedy, worth_first
 from iowhy.whys.settle import settle
 from iowhy.whys.shared_remedies import together
 from iowhy.whys.statements import statements
@@ -53,13 +55,15 @@ class Verdict(Struct, frozen=True):
     exit_status: int | None = None
     signal: int | None = None
     #: What of its calls failed as storage refused them or could not do them, a sentence each.
-    failures: tuple[str, ...] = ()
+    failures: tuple[Sentence, ...] = ()
     #: It is mostly start and end: no cause was looked for.
     too_short: bool = False
-    #: Suspects, and the command that would decide, if no cause explains most of the time.
+    #: Suspects, what evidence is missing, and the command that would decide, if no cause explains most of the time or one is a guess.
     doubt: Doubt | None = None
     #: Tables that hold other rows than the manifest counts.
     mismatches: tuple[Mismatch, ...] = ()
+    #: What was done when, if the run has several phases.
+    phases: tuple[PhaseDone, ...] = ()
 
     @property
     def shares_of_s(self) -> float | None:
@@ -127,10 +131,10 @@ def verdict_of(facts: Facts) -> Verdict:
     findings = [
         _finding(facts, made, known, cause, candidate, share, _beaten(cause, found, shares))
         for (cause, candidate), share in zip(found, shares, strict=True)
-        if share >= LISTED or candidate.never_ends
+        if share >= LISTED or candidate.comes_first
     ]
     findings = _ordered(together(findings), {c.name: candidate.behind for c, candidate in found})
-    findings.sort(key=lambda finding: not finding.never_ends)
+    findings.sort(key=lambda finding: not finding.comes_first)
     findings = [
         *(
             _finding(facts, made, known, cause, candidate, 0.0, ())
@@ -164,8 +168,9 @@ def verdict_of(facts: Facts) -> Verdict:
         signal=facts.manifest.command.signal,
         failures=failures(facts),
         too_short=answer.too_short(facts),
-        doubt=None if undecided is None else doubt(facts, made, tuple(findings), undecided),
+        doubt=None if answer.too_short(facts) else doubt(facts, made, tuple(findings), undecided),
         mismatches=facts.run.mismatches,
+        phases=() if answer.too_short(facts) else phases(facts, findings),
     )
 
 
@@ -197,7 +202,8 @@ def _failing(facts: Facts) -> list[str]:
 
 def _not_whole(facts: Facts) -> tuple[str, ...]:
     wrong = facts.run.mismatches
-    return (in_words(wrong, facts.recording.path),) if wrong else ()
+    counted = (in_words(wrong, facts.recording.path),) if wrong else ()
+    return (*counted, *(one.words for one in facts.shorts))
 
 
 def _missing(missing: dict[str, str]) -> list[str]:
@@ -251,15 +257,20 @@ def _finding(
     share: float,
     also: tuple[str, ...],
 ) -> Finding:
-    value, lowered = confidence(facts, candidate)
+    value, lowered = confidence(facts, candidate, rivals_need(cause.name))
     # What has been done is not there to be done in a trial.
     provable = candidate.provable and not _once(known)
     lever = (candidate.experiment or cause.experiment) if provable else None
     claims = tuple(claim for claim in candidate.claims if not claim.follows)
-    if claims and all(claim.classes == {classes.SYNC} for claim in claims):
+    code = in_whose_code(facts, claims)
+    known = (*known, *program.in_code(code))
+    of_syncs = bool(claims) and all(claim.classes == {classes.SYNC} for claim in claims)
+    if of_syncs:
         known, candidate = _decided_there(facts, known, cause, candidate)
-    advice = _advice(facts, known, cause, candidate, claims)
+    advice = in_its_language(facts, code, _advice(facts, known, cause, candidate, claims))
     fixes = tuple(_fix(made, candidate, share, one) for one in advice)
+    # What ends more syncs gives more data up: there the safest stays first.
+    fixes = fixes if of_syncs else worth_first(fixes)
     return Finding(
         cause=cause.name,
         title=cause.title,
@@ -268,11 +279,7 @@ def _finding(
         gain_condition=fixes[0].condition if fixes else candidate.saving.condition,
         confidence=value,
         lowered_by=lowered,
-        chain=(
-            *candidate.chain,
-            *layers_below(facts, claims),
-            *in_whose_code(facts, claims),
-        ),
+        chain=(*candidate.chain, *layers_below(facts, claims), *code),
         against=candidate.against,
         also_fits=also,
         fixes=fixes,
@@ -282,7 +289,8 @@ def _finding(
         healthy=cause.only_if is not None,
         share_of=_share_of(facts, candidate),
         classes=tuple(sorted({name for claim in claims for name in claim.classes})),
-        never_ends=candidate.never_ends,
+        comes_first=candidate.comes_first,
+        headline=candidate.headline,
         who=candidate.who,
     )
 
@@ -344,6 +352,7 @@ def _advice(
     finished = (bool(known) and all(one.finished for one in known)) or (
         facts.somebody_elses and not of_cpu
     )
+    finished = finished or (of_reads and facts.run.mode == "run" and facts.reads_decided_there)
     told = program.remedies(
         facts, known, cause.name, of_syncs=of_syncs, of_reads=of_reads, of_cpu=of_cpu
     )

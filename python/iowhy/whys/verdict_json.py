@@ -50,6 +50,7 @@ def as_json(verdict: Verdict) -> dict[str, object]:
             for finding in verdict.findings
         ],
         "doubt": _doubt(verdict),
+        "phases": _phases(verdict),
         "budget": _budget(verdict),
         "statements": [_link(link) for link in verdict.statements],
         "unknown": [described(one) for one in verdict.unknowns],
@@ -60,6 +61,24 @@ def as_json(verdict: Verdict) -> dict[str, object]:
             for one in verdict.mismatches
         ],
     }
+
+
+def _phases(verdict: Verdict) -> list[dict[str, object]]:
+    return [
+        {
+            "phase": one.number,
+            "begin_s": one.begin_s,
+            "end_s": one.end_s,
+            "does": described(one.does),
+            "class": one.cls,
+            "class_share": one.share,
+            "cause": one.cause,
+            "waited_s": None if one.waited_ns is None else one.waited_ns / 1e9,
+            "device": one.device,
+            "silent_share": one.silent_share,
+        }
+        for one in verdict.phases
+    ]
 
 
 def _budget(verdict: Verdict) -> list[dict[str, object]]:
@@ -87,7 +106,11 @@ def _doubt(verdict: Verdict) -> dict[str, object] | None:
         }
         for one in verdict.doubt.suspects
     ]
-    return {"suspects": suspects, "decided_by": verdict.doubt.decided_by}
+    return {
+        "suspects": suspects,
+        "lacks": list(verdict.doubt.lacks),
+        "decided_by": verdict.doubt.decided_by,
+    }
 
 
 def _link(link: Link) -> dict[str, object]:

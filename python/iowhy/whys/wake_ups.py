@@ -38,7 +38,7 @@ def with_wake_ups(facts: Facts, candidate: Candidate) -> Candidate:
     share = min(1.0, part) * ready.elapsed_share
     claim = Claim(frozenset({classes.RUNNABLE}), fraction=min(1.0, part), follows=True)
     said = link(
-        f"{percent(share)} of the time is waiting for a CPU for it",
+        f"after these waits it waits for a CPU, {percent(share)} of the time",
         share,
         "share",
         "syscalls",

@@ -16,6 +16,7 @@ fn mounts(text: &str) -> Mounts {
     let roots = Roots {
         proc: temporary.path().into(),
         sys: "/sys".into(),
+        ..Roots::default()
     };
     Mounts::read(&roots).unwrap()
 }

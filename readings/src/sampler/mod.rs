@@ -4,6 +4,7 @@
 pub(crate) mod cgroup;
 pub(crate) mod cpu;
 pub(crate) mod disk;
+pub(crate) mod kernel_log;
 pub(crate) mod memory;
 pub(crate) mod pressure;
 pub mod process_io;
@@ -31,6 +32,7 @@ pub struct Samplers {
     pressure: Source<pressure::Pressure>,
     cgroup: Source<cgroup::Cgroup>,
     remote: Source<remote::Remote>,
+    log: Source<kernel_log::KernelLog>,
 }
 
 /// A sampler, or why it does not run, or no longer.
@@ -62,6 +64,7 @@ impl Samplers {
             pressure: why(pressure::Pressure::new(roots, scope.pid)),
             cgroup: why(cgroup::Cgroup::new(roots, scope.pid)),
             remote: why(remote::Remote::new(roots)),
+            log: why(kernel_log::KernelLog::new(roots)),
         }
     }
 
@@ -102,6 +105,9 @@ impl Samplers {
         run(&mut self.remote, |remote| {
             remote.sample(now_ns, |row| out(Reading::Remote(row)))
         });
+        run(&mut self.log, |log| {
+            log.sample(now_ns, |row| out(Reading::KernelLog(row)))
+        });
     }
 
     /// The sensors of this module with why those that are off are. To be asked again at the end.
@@ -114,6 +120,7 @@ impl Samplers {
             sensor("pressure_samples", &self.pressure),
             sensor("cgroup_samples", &self.cgroup),
             sensor("remote_samples", &self.remote),
+            sensor("kernel_log", &self.log),
         ]
     }
 }

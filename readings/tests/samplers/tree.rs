@@ -26,6 +26,7 @@ impl Tree {
         Roots {
             proc: self.0.path().join("proc"),
             sys: self.0.path().join("sys"),
+            dev: self.0.path().join("dev"),
         }
     }
 

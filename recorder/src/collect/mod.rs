@@ -8,6 +8,8 @@ mod parts;
 mod places;
 mod rings;
 mod stacks;
+mod statement_text;
+mod statements;
 mod thread;
 mod threads;
 mod totals;
@@ -26,7 +28,7 @@ use iowhy_store::{rows, Recording};
 use crate::cache::{Cache, Known};
 use crate::calls;
 use crate::event::{self, layout, CacheCounts, CacheKey, Call, Sample};
-use crate::files::Files;
+use crate::files::{self, Files};
 use crate::identity::{identified, Identified, Identities};
 use crate::kernel::{Drained, Lost};
 use crate::rows::thread::Kept;
@@ -36,6 +38,7 @@ use parts::Parts;
 use places::Places;
 use rings::Rings;
 use stacks::Stacks;
+use statements::Statements;
 use threads::Threads;
 use totals::Totals;
 use waits::Waits;
@@ -47,7 +50,7 @@ pub use {threads::Ran, waits::ReadStack};
 const NEIGHBOURS_MOST: usize = 10_000;
 
 /// Tables of the kinds of records that [`convert`] does not know, which lack a row where one is lost.
-const STATEFUL: [(u8, &str); 11] = [
+const STATEFUL: [(u8, &str); 12] = [
     (layout::EVENT_CALL, "syscalls"),
     (layout::EVENT_CALLS, "syscalls"),
     (layout::EVENT_WAIT, "waits"),
@@ -56,6 +59,7 @@ const STATEFUL: [(u8, &str); 11] = [
     (layout::EVENT_FILE, "files"),
     (layout::EVENT_THREAD, "threads"),
     (layout::EVENT_EXIT, "threads"),
+    (layout::EVENT_STATEMENT, "statement_calls"),
     (layout::EVENT_USER_STACK, "stack_samples"),
     (layout::EVENT_USER_WAIT, "stack_samples"),
     (layout::EVENT_CODE, "modules"),
@@ -70,6 +74,8 @@ pub struct Collector {
     rings: Rings,
     stacks: Stacks,
     /// Processes outside the command that were seen.
+    /// None: they are not asked for.
+    statements: Option<Statements>,
     neighbours: HashSet<u32>,
     containers: Seen,
     interval_start: u64,
@@ -97,6 +103,7 @@ impl Collector {
             waits: Waits::default(),
             rings: Rings::default(),
             stacks: Stacks::default(),
+            statements: None,
             neighbours: HashSet::new(),
             containers,
             interval_start: start_ns,
@@ -186,13 +193,25 @@ impl Collector {
             }
             layout::EVENT_REQUEST => identified(bytes, identities).map(|e| self.request(&e)),
             layout::EVENT_OPERATION => identified(bytes, identities).map(|e| self.operation(&e)),
+            layout::EVENT_STATEMENT => self.statements.as_mut()?.add(bytes, recording),
             layout::EVENT_FILE => {
+                if let Some(statements) = &mut self.statements {
+                    statements.met.extend(files::library(bytes));
+                }
                 if self.files.seen(bytes, identities, host::now_ns() as u64) {
                     recording.lost("files", 1);
                 }
                 Some(Ok(()))
             }
             layout::EVENT_THREAD => {
+                if let (Some(statements), true) = (
+                    &mut self.statements,
+                    header.flags & layout::THREAD_RAN_EXEC != 0,
+                ) {
+                    statements
+                        .met
+                        .push(format!("/proc/{}/exe", header.tid).into());
+                }
                 event::read(bytes).map(|e| self.threads.begins(&e, &mut self.containers, recording))
             }
             layout::EVENT_EXIT => {

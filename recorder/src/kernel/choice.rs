@@ -49,7 +49,7 @@ pub fn choose(
 ) -> Choice {
     let why_not = |program: &str| {
         if let Some(words) = refused.get(program) {
-            return Some(format!("this kernel refuses {program}: {words}"));
+            return Some(refusal::Refusal::reason(program) + words);
         }
         tracepoint_of(program).and_then(|name| why_not(program, &name, ask(&name)))
     };
@@ -163,6 +163,9 @@ const LAYERS: [&str; 4] = [
 pub const USER_STACKS: &str = "user_stacks";
 pub const CLOCK: &str = "on_cpu_clock";
 
+/// The sensor of databases' functions.
+pub const STATEMENTS: &str = "statement_calls";
+
 /// Whether a program takes user stacks, or what they need, beside what else it does.
 pub fn takes_stacks(program: &str) -> bool {
     const PROGRAMS: [&str; 7] = [
@@ -212,6 +215,16 @@ impl Choice {
         }
     }
 
+    /// Leaves functions of databases out unless they were asked for; what was not wanted is not missing.
+    pub fn set_statements(&mut self, wanted: bool) {
+        if !wanted {
+            let of_statements = sensors::SENSORS.iter().find(|s| s.name == STATEMENTS);
+            let programs = of_statements.map_or(&[][..], |sensor| sensor.programs);
+            self.programs.retain(|program| !programs.contains(program));
+            self.sensors.retain(|sensor| sensor.name != STATEMENTS);
+        }
+    }
+
     /// Leaves user stacks out where they are not taken; what nobody wants does not lack.
     pub fn set_stacks(&mut self, stacks: &UserStacks) {
         if *stacks == UserStacks::Taken {
@@ -241,7 +254,7 @@ pub fn without_clock(sensors: &mut [Sensor], error: &std::io::Error) {
 /// What /proc alone gives of the programs' sensors; `why` the programs do not run, `stacks`: user stacks were asked for.
 pub fn from_proc(why: &str, stacks: bool) -> Vec<Sensor> {
     of_programs()
-        .filter(|row| stacks || row.name != USER_STACKS)
+        .filter(|row| row.name != STATEMENTS && (stacks || row.name != USER_STACKS))
         .map(|row| match row.from_proc {
             true => Sensor::ran(row.name),
             false => Sensor::missing(row.name, why),

@@ -1,7 +1,14 @@
 //! Programs that run: a link each.
 
-use anyhow::{Context, Result};
 use libbpf_rs::{Link, ProgramMut};
+
+/// A program that the kernel took, and does not run.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot attach {program}: {words}")]
+pub struct NotAttached {
+    pub program: String,
+    pub words: String,
+}
 
 /// Programs that were attached: they run as long as these links live.
 #[derive(Default)]
@@ -12,12 +19,12 @@ pub(super) struct Links {
 }
 
 impl Links {
-    /// Attaches a program. An error names it.
-    pub fn push(&mut self, program: ProgramMut) -> Result<()> {
+    pub fn push(&mut self, program: ProgramMut) -> Result<(), NotAttached> {
         let name = program.name().to_string_lossy().into_owned();
-        let link = program
-            .attach()
-            .with_context(|| format!("cannot attach {name}"))?;
+        let link = program.attach().map_err(|error| NotAttached {
+            program: name.clone(),
+            words: format!("cannot be attached ({error})"),
+        })?;
         if name == "each_thread" {
             self.threads = Some(link);
         } else {

@@ -44,6 +44,8 @@ pub(super) struct Loaded {
     pub tasks: bool,
     /// User stacks are taken.
     pub stacks: bool,
+    /// Programs that the kernel did not take.
+    pub refusals: Vec<Refusal>,
 }
 
 /// Loads what this kernel can run.
@@ -63,7 +65,8 @@ pub(super) fn load(options: &Options) -> Result<Loaded, LoadError> {
     };
     let relevant = Relevant::of_kernel();
     let mut place = Place::default();
-    let mut refused = BTreeMap::new();
+    let mut refused = options.refused.clone();
+    let mut refusals: Vec<Refusal> = refused.iter().map(Refusal::from).collect();
     let mut stacks = match (options.stacks, usercopy::why_no_stacks()) {
         (true, None) => UserStacks::Taken,
         (true, Some(why)) => UserStacks::Refused(why),
@@ -74,7 +77,7 @@ pub(super) fn load(options: &Options) -> Result<Loaded, LoadError> {
         let place = unsafe { place.take() };
         let opened = open(place, relevant.as_ref()).map_err(LoadError::Broken)?;
         let error = match attempt(opened, options, &stacks, &refused, &tracepoint, &helpers) {
-            Ok(loaded) => return Ok(loaded),
+            Ok(loaded) => return Ok(Loaded { refusals, ..loaded }),
             Err(error) => error,
         };
         let forbidden =
@@ -87,18 +90,16 @@ pub(super) fn load(options: &Options) -> Result<Loaded, LoadError> {
             Some(refusal)
                 if stacks == UserStacks::Taken && choice::takes_stacks(&refusal.program) =>
             {
-                stacks = UserStacks::Refused(refused_words(&refusal));
+                stacks = UserStacks::Refused(Refusal::reason(&refusal.program) + &refusal.words);
+                refusals.push(refusal);
             }
             Some(refusal) if !refused.contains_key(&refusal.program) => {
-                refused.insert(refusal.program, refusal.words);
+                refused.insert(refusal.program.clone(), refusal.words.clone());
+                refusals.push(refusal);
             }
             _ => return Err(error),
         }
     }
-}
-
-fn refused_words(refusal: &Refusal) -> String {
-    format!("this kernel refuses {}: {}", refusal.program, refusal.words)
 }
 
 fn open(
@@ -122,6 +123,7 @@ fn attempt(
 ) -> Result<Loaded, LoadError> {
     let mut choice = choice::choose(|program| tracepoint_of(&open, program), tracepoint, refused);
     choice.set_stacks(stacks);
+    choice.set_statements(options.statements);
     let stacks = *stacks == UserStacks::Taken;
     if let Some(why) = choice.nothing() {
         return Err(LoadError::NoSensor(why));
@@ -147,14 +149,16 @@ fn attempt(
         .set_autocreate(!helpers.tasks())
         .map_err(LoadError::Broken)?;
     prepare_stacks(&mut open, stacks).map_err(LoadError::Broken)?;
+    prepare_statements(&mut open, options.statements).map_err(LoadError::Broken)?;
     prepare_layers(&mut open, layers).map_err(LoadError::Broken)?;
-    older::prepare(open.open_object_mut(), helpers).map_err(LoadError::Refused)?;
+    older::prepare(open.open_object_mut(), helpers, &options.spoil).map_err(LoadError::Refused)?;
     let skel = open.load().map_err(LoadError::Refused)?;
     Ok(Loaded {
         skel,
         choice,
         tasks: helpers.tasks(),
         stacks,
+        refusals: Vec::new(),
     })
 }
 
@@ -167,6 +171,17 @@ fn prepare_stacks(open: &mut OpenRecorderSkel<'_>, stacks: bool) -> Result<(), l
     let cpus = libbpf_rs::num_possible_cpus()?;
     let buffers = u32::try_from(cpus * 2).unwrap_or(u32::MAX);
     maps.sample_buffers.set_max_entries(buffers)
+}
+
+/// The tables for functions of databases: none where these are not probed.
+fn prepare_statements(
+    open: &mut OpenRecorderSkel<'_>,
+    statements: bool,
+) -> Result<(), libbpf_rs::Error> {
+    let maps = &mut open.maps;
+    maps.statement_scratches.set_autocreate(statements)?;
+    maps.in_databases.set_autocreate(statements)?;
+    maps.running_statements.set_autocreate(statements)
 }
 
 /// The tables for devices that lie on others: where there are none, they stay as small as can be.

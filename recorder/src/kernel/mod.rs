@@ -15,15 +15,16 @@ mod stacks;
 mod symbols;
 pub mod tables;
 pub mod tracepoints;
+mod uprobes;
 mod usercopy;
 
+use std::collections::BTreeMap;
 use std::io::Read;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::ptr::{addr_of, addr_of_mut};
 
 use anyhow::{Context, Result};
 use iowhy_store::manifest::Sensor;
-use libbpf_rs::libbpf_sys::bpf_prog_test_run_opts;
 use libbpf_rs::skel::Skel;
 use libbpf_rs::{
     Iter, Link, MapCore, MapFlags, MapHandle, ProgramType, RingBuffer, RingBufferBuilder,
@@ -40,9 +41,12 @@ pub use drain::Drained;
 use drain::Made;
 pub use frames::Stacks;
 use links::Links;
+pub use links::NotAttached;
 pub use load::LoadError;
 pub use place::Place;
+use refusal::Refusal;
 pub use symbols::Symbols;
+pub use uprobes::Probed;
 
 /// What counts the CPU time that frees memory.
 const RECLAIM: [&str; 4] = [
@@ -63,8 +67,14 @@ pub struct Options {
     pub group_controller: Option<&'static str>,
     /// Tracepoints to do without, as on a kernel that lacks them.
     pub without: Vec<String>,
+    /// Programs that the kernel refused to run after it had taken them, and why.
+    pub refused: BTreeMap<String, String>,
+    /// Programs that are made such that no kernel takes them (for tests).
+    pub spoil: Vec<String>,
     /// User stacks are taken.
     pub stacks: bool,
+    /// Functions of databases are probed.
+    pub statements: bool,
     /// What is recorded is a block of a program.
     pub block: Option<Block>,
 }
@@ -80,6 +90,7 @@ pub struct Probe {
     /// Processes that had come into a recorded control group when their threads were last looked for.
     entered: u64,
     pub sensors: Vec<Sensor>,
+    pub refusals: Vec<Refusal>,
     /// What calls pay can be measured (calibration.rs): of a process that was followed before the recording nothing stays.
     pub times_calls: bool,
     /// What is known of the page cache.
@@ -109,6 +120,7 @@ impl Probe {
             choice,
             tasks,
             stacks,
+            refusals,
         } = load::load(options)?;
         let known = Known {
             lookups: choice.programs.contains("on_get_pages"),
@@ -129,6 +141,7 @@ impl Probe {
             drains: 0,
             entered: 0,
             sensors: choice.sensors,
+            refusals,
             times_calls: tasks && runs(&choice::PASSED_BY_CALLS[..3]),
             known,
             kept,
@@ -141,13 +154,17 @@ impl Probe {
     pub fn attach(&mut self) -> Result<()> {
         let find = &self.skel.progs.find_functions;
         if find.autoload() {
-            run_once(find.as_fd()).context("cannot look up functions of the kernel")?;
+            symbols::run_once(find.as_fd()).context("cannot look up functions of the kernel")?;
         } else {
             self.find_functions();
         }
         let mut links = Links::default();
         for program in self.skel.object_mut().progs_mut() {
             if !program.autoload() || program.prog_type() == ProgramType::Syscall {
+                continue;
+            }
+            // They are attached to programs as these are met (uprobes.rs).
+            if program.prog_type() == ProgramType::Kprobe {
                 continue;
             }
             if program.prog_type() == ProgramType::PerfEvent {
@@ -374,19 +391,4 @@ fn ring_of(map: MapHandle, mut each: impl FnMut(&[u8]) + 'static) -> Result<Ring
         0
     })?;
     builder.build().context("cannot map a ring of events")
-}
-
-/// Runs a program of the kind that user space calls (SEC("syscall")).
-fn run_once(program: BorrowedFd<'_>) -> Result<()> {
-    let mut options = libbpf_rs::libbpf_sys::bpf_test_run_opts {
-        sz: size_of::<libbpf_rs::libbpf_sys::bpf_test_run_opts>() as _,
-        ..Default::default()
-    };
-    // SAFETY: `options` says its own size and holds no pointers: the program takes no context.
-    let done = unsafe { bpf_prog_test_run_opts(program.as_raw_fd(), &mut options) };
-    if done != 0 {
-        return Err(std::io::Error::from_raw_os_error(-done)).context("cannot run a program");
-    }
-    anyhow::ensure!(options.retval == 0, "a program gave {}", options.retval);
-    Ok(())
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Mutex;
 
+use iowhy_store::manifest::Sensor;
 use libbpf_rs::PrintLevel;
 
 /// Log level that shows how much work the verifier had (include/linux/bpf_verifier.h, BPF_LOG_STATS).
@@ -12,16 +13,54 @@ pub const VERIFIER_STATISTICS: u32 = 4;
 pub struct Refusal {
     pub program: String,
     pub words: String,
-    /// The words are the verifier's: it has looked at the program.
+    /// The verifier has looked at the program; it may have had no words for what is wrong.
     pub verified: bool,
 }
 
-/// The verifier's words that came last, and the last refusal.
-static HEARD: Mutex<(String, Option<Refusal>)> = Mutex::new((String::new(), None));
+impl From<(&String, &String)> for Refusal {
+    fn from((program, words): (&String, &String)) -> Refusal {
+        Refusal {
+            program: program.clone(),
+            words: words.clone(),
+            verified: false,
+        }
+    }
+}
+
+impl Refusal {
+    /// The beginning of the reason that a sensor gives which lacks the program.
+    pub fn reason(program: &str) -> String {
+        format!("this kernel refuses {program}: ")
+    }
+
+    /// What is said of it: the sensors that it costs, or parts of them. None: another program stands in for it.
+    pub fn told(&self, sensors: &[Sensor]) -> Option<String> {
+        let reason = Refusal::reason(&self.program);
+        let lacks = |one: &&Sensor| one.why.as_ref().is_some_and(|why| why.contains(&reason));
+        let named = |one: &Sensor| match one.ran {
+            true => format!("part of {}", one.name),
+            false => one.name.clone(),
+        };
+        let lost: Vec<String> = sensors.iter().filter(lacks).map(named).collect();
+        let words = &self.words;
+        (!lost.is_empty()).then(|| format!("{reason}{words}; recorded without {}", lost.join(", ")))
+    }
+}
+
+/// What was heard last: a program with the verifier's words of it, and a refusal.
+struct Heard {
+    words: Option<(String, String)>,
+    refusal: Option<Refusal>,
+}
+
+static HEARD: Mutex<Heard> = Mutex::new(Heard {
+    words: None,
+    refusal: None,
+});
 
 /// The last refusal, once.
 pub fn take() -> Option<Refusal> {
-    HEARD.lock().ok()?.1.take()
+    HEARD.lock().ok()?.refusal.take()
 }
 
 /// libbpf's own messages would mix with the command's output; what they say of a refused program is kept.
@@ -42,22 +81,23 @@ fn hear(text: &str) {
     let Ok(mut heard) = HEARD.lock() else {
         return;
     };
-    if let Some((_, log)) = text.split_once("-- BEGIN PROG LOAD LOG --") {
-        heard.0 = last_words(log);
-    } else if let Some((program, error)) = text
+    let Some((program, said)) = text
         .strip_prefix("libbpf: prog '")
-        .and_then(|rest| rest.split_once("': failed to load: "))
-    {
-        let log = std::mem::take(&mut heard.0);
-        let verified = !log.is_empty();
-        heard.1 = Some(Refusal {
+        .and_then(|rest| rest.split_once("': "))
+    else {
+        return;
+    };
+    if let Some((_, log)) = said.split_once("-- BEGIN PROG LOAD LOG --") {
+        heard.words = Some((program.to_owned(), last_words(log)));
+    } else if let Some(error) = said.strip_prefix("failed to load: ") {
+        let log = heard.words.take().filter(|(of, _)| of == program);
+        heard.refusal = Some(Refusal {
             program: program.to_owned(),
-            words: if verified {
-                log
-            } else {
-                error.trim().to_owned()
-            },
-            verified,
+            verified: log.is_some(),
+            words: log
+                .map(|(_, words)| words)
+                .filter(|words| !words.is_empty())
+                .unwrap_or_else(|| error.trim().to_owned()),
         });
     }
 }
@@ -84,6 +124,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_refusal_names_the_sensors_that_it_costs() {
+        let refusal = Refusal {
+            program: "on_b".into(),
+            words: "R1 is bad".into(),
+            verified: true,
+        };
+        let why = "this kernel refuses on_b: R1 is bad";
+        let mut sensors = vec![Sensor::ran("waits"), Sensor::missing("lookups", why)];
+        let told = refusal.told(&sensors).unwrap();
+        assert!(
+            told.ends_with("R1 is bad; recorded without lookups"),
+            "{told}"
+        );
+        sensors[0].why = Some(format!("without x ({why})"));
+        let told = refusal.told(&sensors).unwrap();
+        assert!(told.ends_with(" part of waits, lookups"), "{told}");
+        assert_eq!(refusal.told(&[Sensor::ran("waits")]), None);
+    }
+
+    #[test]
     fn what_libbpf_says_of_a_refused_program_is_kept() {
         hear("libbpf: prog 'on_a': BPF program load failed: -EACCES\n");
         hear(
@@ -108,6 +168,13 @@ mod tests {
         // One that the kernel has no type for never comes to the verifier.
         hear("libbpf: prog 'on_b': failed to load: -ESRCH\n");
         assert_eq!(take(), refusal("on_b", "-ESRCH", false));
+        // A verifier that says no more than how much work it had (Linux 6.17.5, calico#11302).
+        hear(
+            "libbpf: prog 'on_c': -- BEGIN PROG LOAD LOG --\n\
+             processed 5 insns (limit 1000000) max_states_per_insn 0\n-- END PROG LOAD LOG --\n",
+        );
+        hear("libbpf: prog 'on_c': failed to load: -EINVAL\n");
+        assert_eq!(take(), refusal("on_c", "-EINVAL", true));
         assert_eq!(take(), None);
     }
 }

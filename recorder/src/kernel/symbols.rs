@@ -1,12 +1,11 @@
 //! Names of the kernel's functions, asked of the kernel (bpf/symbols.h), or looked up in its list.
 
 use std::collections::HashMap;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use anyhow::{ensure, Context, Result};
-use libbpf_rs::{MapCore, MapFlags, MapHandle};
+use libbpf_rs::{libbpf_sys, MapCore, MapFlags, MapHandle};
 
-use super::run_once;
 use crate::event::layout::Symbol;
 use crate::event::{self};
 
@@ -117,6 +116,21 @@ impl List {
         let (_, name) = self.0.get(after.checked_sub(1)?)?;
         Some(name.clone())
     }
+}
+
+/// Runs a program of the kind that user space calls (SEC("syscall")).
+pub(super) fn run_once(program: BorrowedFd<'_>) -> Result<()> {
+    let mut options = libbpf_sys::bpf_test_run_opts {
+        sz: size_of::<libbpf_sys::bpf_test_run_opts>() as _,
+        ..Default::default()
+    };
+    // SAFETY: `options` says its own size and holds no pointers: the program takes no context.
+    let done = unsafe { libbpf_sys::bpf_prog_test_run_opts(program.as_raw_fd(), &mut options) };
+    if done != 0 {
+        return Err(std::io::Error::from_raw_os_error(-done)).context("cannot run a program");
+    }
+    ensure!(options.retval == 0, "a program gave {}", options.retval);
+    Ok(())
 }
 
 #[cfg(test)]

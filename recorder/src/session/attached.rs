@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use anyhow::Context;
 use iowhy_readings::threads::with_descendants;
-use iowhy_readings::{host, Roots};
+use iowhy_readings::{host, peers, Roots};
 use iowhy_store::manifest::Source;
+use iowhy_store::rows;
 
 use super::{absent, Ended, Failure, Live};
 use crate::groups::Groups;
@@ -43,6 +44,8 @@ pub fn attach(
         live.begin();
     }
     adopt(live, pids, descendants).context("cannot watch the processes")?;
+    note_peers(live, pids, descendants)?;
+    live.probe_first(None, &named(pids, descendants));
     ready::say();
     if live.block {
         let asked = || signals.count() > 0 || lifeline.is_cut();
@@ -84,6 +87,33 @@ fn adopt(live: &mut Live, pids: &[u32], descendants: bool) -> anyhow::Result<()>
             break;
         }
         live.watch.adopt(&found, &Groups::default())?;
+    }
+    Ok(())
+}
+
+/// The processes, and those that they have started where these are wanted, too.
+fn named(pids: &[u32], descendants: bool) -> Vec<i64> {
+    let named: Vec<i64> = pids.iter().map(|&pid| pid.into()).collect();
+    match descendants {
+        true => with_descendants(&Roots::default(), &named),
+        false => named,
+    }
+}
+
+/// Connections that were there before, which no event shows.
+fn note_peers(live: &Live, pids: &[u32], descendants: bool) -> anyhow::Result<()> {
+    let now = host::now_ns();
+    for (pid, peer) in peers::of(&Roots::default(), &named(pids, descendants)) {
+        live.collector
+            .borrow_mut()
+            .recording()
+            .push(rows::Connections {
+                ts_ns: now,
+                tgid: pid,
+                tid: pid,
+                address: peer.ip().to_string().into(),
+                port: peer.port().into(),
+            })?;
     }
     Ok(())
 }

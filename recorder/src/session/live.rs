@@ -19,9 +19,10 @@ use iowhy_store::{rows, Limits, Owner, Recording};
 
 use super::manifest::manifest;
 use super::rest::{Rest, INTERVAL_NS, LOOK};
-use super::{own, Bounds, Request, Target};
+use super::statements::Databases;
+use super::{load, own, Bounds, Request, Target};
 use crate::collect::{Collector, Seen};
-use crate::kernel::Probe;
+use crate::kernel::{NotAttached, Options, Probe};
 use crate::process::spawn::Fate;
 use crate::watch::{Shared, Watch};
 
@@ -42,13 +43,37 @@ pub struct Live {
     rest: Option<Rest>,
     running: Option<Running>,
     bounds: Bounds,
-    begun_ns: i64,
+    /// None: statements are not asked for.
+    pub(super) databases: Option<Databases>,
+    pub(super) begun_ns: i64,
     /// The bound that ended the recording.
     pub bound: Option<String>,
     /// A block is recorded, which says itself where it begins and ends.
     pub block: bool,
     /// CPU time of this process before the command's time began.
     before_ns: i64,
+}
+
+/// What watches. A program that the kernel took and then does not run is left out, as one that it refuses.
+fn watch(
+    request: &Request,
+    mut probe: Result<Probe, String>,
+    mut options: Options,
+    collector: &Shared,
+) -> Result<Watch> {
+    loop {
+        let error = match probe {
+            Ok(probe) => match Watch::programs(probe, collector) {
+                Ok(watch) => return Ok(watch),
+                Err(error) => error,
+            },
+            Err(why) => return Ok(Watch::proc(options.whole_machine, why, request.stacks)),
+        };
+        let NotAttached { program, words } = error.downcast()?;
+        anyhow::ensure!(!options.refused.contains_key(&program), "{program} {words}");
+        options.refused.insert(program, words);
+        probe = load(request.backend, &options)?;
+    }
 }
 
 impl Live {
@@ -62,6 +87,7 @@ impl Live {
     pub fn new(
         request: &Request,
         probe: Result<Probe, String>,
+        options: Options,
         owner: Option<Owner>,
         containers: Seen,
     ) -> Result<Live> {
@@ -73,10 +99,7 @@ impl Live {
         let collector = Collector::new(recording, host::now_ns() as u64, containers);
         let collector = Rc::new(RefCell::new(collector));
         let whole_machine = matches!(request.target, Target::Machine { .. });
-        let watch = match probe {
-            Ok(probe) => Watch::programs(probe, &collector)?,
-            Err(why) => Watch::proc(whole_machine, why, request.stacks),
-        };
+        let watch = watch(request, probe, options, &collector)?;
         let live = Live {
             watch,
             collector,
@@ -87,6 +110,7 @@ impl Live {
             rest: whole_machine.then(|| Rest::new(request.close_every)),
             running: Running::new(&roots).ok(),
             bounds: request.bounds.clone(),
+            databases: request.statements.then(Databases::default),
             begun_ns: host::now_ns(),
             bound: None,
             block: false,
@@ -97,9 +121,14 @@ impl Live {
             .recording()
             .manifest_mut()
             .source = live.watch.source();
+        if request.statements {
+            let texts = request.statement_text;
+            live.collector.borrow_mut().keep_statements(texts);
+        }
         live.note_costs();
         live.note_sensors();
         live.note_parts();
+        live.note_refusals();
         Ok(live)
     }
 
@@ -210,6 +239,7 @@ impl Live {
         self.next_interval = (due + INTERVAL_NS).max(now + INTERVAL_NS / 2);
         self.watch.interval(&self.collector, now)?;
         self.sample(now);
+        self.probe_met();
         if let Some(every_ns) = self.rest.as_ref().and_then(Rest::every_ns) {
             self.next_interval = now + every_ns;
         }
@@ -326,6 +356,15 @@ impl Live {
             if let Some(why) = &sensor.why {
                 manifest.notes.push(format!("{}: {why}", sensor.name));
             }
+        }
+    }
+
+    /// Says which programs the kernel refuses, and what is not recorded for that.
+    fn note_refusals(&self) {
+        let sensors = self.watch.sensors();
+        let refusals = self.watch.refusals().iter();
+        for told in refusals.filter_map(|one| one.told(&sensors)) {
+            self.note(&told);
         }
     }
 

@@ -6,11 +6,14 @@ mod control_groups;
 mod live;
 mod manifest;
 mod own;
+mod removed;
 mod rest;
+mod statements;
 mod unrecorded;
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
@@ -27,8 +30,10 @@ use crate::kernel::{choice, write_costs, LoadError, Options, Probe};
 use crate::process::inherited::Inherited;
 use crate::process::spawn::{self, Account, Fate};
 use crate::process::{lifeline::Lifeline, owner, ready, signals::Signals};
+use crate::watch::processes;
 pub use bounds::Bounds;
 use live::Live;
+use removed::{remove, remove_empty};
 use unrecorded::{outlived, RunsOn};
 
 /// Exit status when the recording could not be made.
@@ -42,7 +47,11 @@ pub struct Request {
     pub backend: Backend,
     pub user: Option<String>,
     pub without: Vec<String>,
+    pub spoil: Vec<String>,
     pub stacks: bool,
+    /// Functions of databases are probed, and what they run is kept; with its literals where texts are wanted.
+    pub statements: bool,
+    pub statement_text: bool,
     pub bounds: Bounds,
     pub close_every: Option<Duration>,
     /// Where to write what each program has cost the kernel, as JSON.
@@ -110,10 +119,12 @@ pub fn record(request: &Request) -> Result<i32, Failure> {
     let account = request.user.as_deref().map(Account::of).transpose()?;
     let groups = control_groups::asked(&request.target)?;
     let containers = control_groups::containers(&groups);
-    let probe = load(request, &groups, containers.as_ref())?;
+    let options = options(request, &groups, containers.as_ref());
+    let probe = load(request.backend, &options)?;
     let owner = owner::named();
     let existed = Owner::acting(owner.as_ref(), || request.out.exists());
-    let live = Live::new(request, probe, owner.clone(), Seen::new(containers));
+    let seen = Seen::new(containers);
+    let live = Live::new(request, probe, options, owner.clone(), seen);
     let mut live = live.inspect_err(|_| remove_empty(&request.out, owner.as_ref(), existed))?;
     let status = match &request.target {
         Target::Run(argv) => run(
@@ -183,29 +194,31 @@ enum Ended {
     RunsOn(RunsOn),
 }
 
-/// The programs, or why they are not used.
-fn load(
-    request: &Request,
-    groups: &Groups,
-    containers: Option<&Containers>,
-) -> Result<Result<Probe, String>, Failure> {
-    if request.backend == Backend::Proc {
-        return Ok(Err("/proc alone was asked for (--mode proc)".into()));
-    }
-    let options = Options {
+fn options(request: &Request, groups: &Groups, containers: Option<&Containers>) -> Options {
+    Options {
         whole_machine: matches!(request.target, Target::Machine { .. }),
         by_group: groups.hierarchy().is_some(),
         group_controller: containers.and_then(|c| c.hierarchy().controller()),
         without: request.without.clone(),
+        spoil: request.spoil.clone(),
+        refused: BTreeMap::new(),
         stacks: request.stacks,
+        statements: request.statements,
         block: match request.target {
             Target::Attach { block, .. } => block,
             _ => None,
         },
-    };
-    match Probe::load(&options) {
+    }
+}
+
+/// The programs, or why they are not used.
+fn load(backend: Backend, options: &Options) -> Result<Result<Probe, String>> {
+    if backend == Backend::Proc {
+        return Ok(Err("/proc alone was asked for (--mode proc)".into()));
+    }
+    match Probe::load(options) {
         Ok(probe) => Ok(Ok(probe)),
-        Err(error) if request.backend == Backend::Bpf => Err(anyhow::anyhow!(why(error)).into()),
+        Err(error) if backend == Backend::Bpf => Err(anyhow::anyhow!(why(error))),
         Err(error) => Ok(Err(why(error))),
     }
 }
@@ -257,6 +270,7 @@ fn run(
         // Whoever ended it before it began was heard by nobody else; at the closed gate the command ends.
         return Err(interrupted());
     }
+    live.probe_first(argv.first().map(OsString::as_os_str), &[]);
     // It was held until now, however long it took to take it into scope.
     live.begin();
     held.release();
@@ -320,6 +334,8 @@ fn in_groups(
     live.watch
         .adopt(&[], groups)
         .context("cannot watch the control group")?;
+    let running: Vec<i64> = groups.processes().into_iter().collect();
+    live.probe_first(None, &running);
     ready::say();
     let fate = signals.wakes();
     live.until(&fate, duration, &|live| {
@@ -352,6 +368,7 @@ fn machine(
     live.watch
         .adopt(&[], &Groups::default())
         .context("cannot watch the machine")?;
+    live.probe_first(None, &processes()?);
     ready::say();
     let fate = signals.wakes();
     live.until(&fate, duration, &|_| {
@@ -369,6 +386,7 @@ pub fn probe(without: &[String]) -> String {
     let options = Options {
         without: without.to_vec(),
         stacks: true,
+        statements: true,
         ..Options::default()
     };
     let sensors = match Probe::load(&options) {
@@ -377,22 +395,4 @@ pub fn probe(without: &[String]) -> String {
     };
     let sampled = Samplers::new(&Roots::default(), Scope::default()).sensors();
     serde_json::json!({ "sensors": ([sensors, sampled].concat()) }).to_string()
-}
-
-/// Takes away the directory of a recording that could not be begun, as on a full disk.
-fn remove_empty(out: &Path, owner: Option<&Owner>, existed: bool) {
-    if !existed {
-        Owner::acting(owner, || {
-            let _ = std::fs::remove_dir(out);
-        });
-    }
-}
-
-/// Takes away a recording of a command that never ran.
-fn remove(out: &Path, existed: bool) {
-    if existed {
-        let _ = std::fs::remove_file(out.join("manifest.json"));
-    } else {
-        let _ = std::fs::remove_dir_all(out);
-    }
 }

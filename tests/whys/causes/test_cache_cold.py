@@ -4,7 +4,7 @@ import pytest
 
 from tests.numbers_told import tells
 
-from ..conftest import Judge, absent, chain, leads
+from ..conftest import Judge, absent, chain, fixes_of, leads
 from ..made import FILE, KIB, MS, START, Story
 
 
@@ -66,7 +66,7 @@ def test_what_is_gone_at_the_end_is_not_read_again(judged: Judge, faults: int, t
     for number in range(faults):
         story.wait(START + number * 19 * MS, 18 * MS, "page_read", None, tid=11)
     found = leads(judged(story), "cache-cold", 0.2)
-    assert any("into memory before" in one for one in found.remedies) is told
+    assert ("shared.warm-cache" in fixes_of(found)) is told
 
 
 @pytest.mark.parametrize(("size", "told"), [(0, False), (4096, True)])
@@ -77,7 +77,7 @@ def test_what_is_empty_at_the_end_is_not_read_again(judged: Judge, size: int, to
     for row in story.tables["files"]:
         row["size_bytes"] = size
     found = leads(judged(story), "cache-cold", 0.2)
-    assert any("into memory before" in one for one in found.remedies) is told
+    assert ("shared.warm-cache" in fixes_of(found)) is told
 
 
 def test_not_direct_io(judged: Judge) -> None:

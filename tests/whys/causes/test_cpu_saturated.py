@@ -4,7 +4,7 @@ import pytest
 
 from tests.numbers_told import tells
 
-from ..conftest import Judge, absent, leads
+from ..conftest import Judge, absent, leads, links_of, sentence
 from ..made import FS, MS, START, Story
 
 
@@ -21,12 +21,10 @@ def test_of_several_processes_those_that_use_the_cpus_are_named(
     found = leads(
         judged(story.thread(12, tgid=12, user=0.001) if named else story), "cpu-saturated", 0.95
     )
-    said = [link for link in found.chain if "of these CPUs" in link.statement]
+    said = [link for link in found.chain if sentence(link.statement).id == "cpu-saturated.cores"]
     assert len(said) == named
     if named:
-        assert said[0].statement == (
-            "worker10 (1 process) uses 0.97 of these CPUs, worker11 (1 process) 0.97"
-        )
+        assert tells(said[0].statement, "worker10", "1", "0.97", "worker11", "1", "0.97")
         assert said[0].report == "processes"
 
 
@@ -102,12 +100,13 @@ def test_threads_that_are_bound_to_few_cpus_wait_for_each_other_there(
     for tid, cpus in enumerate(on, 10):
         story.thread(tid, user=0.5, runnable=0.5, on=cpus)
     found = leads(judged(story.machine(busy=1.0)), "cpu-saturated", 0.45)
-    said = "".join(link.statement for link in found.chain)
-    where = "of 4" if bound is None else f"of the {bound} that it may run on"
-    assert f"gets 1.00 CPUs {where} and could use 2.00" in said
+    said = links_of(found)
+    wanted = sentence(said["cpus-wanted"]).values
+    assert (wanted["used"], wanted["wanted"]) == (pytest.approx(1.0), pytest.approx(2.0))
+    assert (wanted["bound"], wanted["cpus"]) == (bound, 4)
     # Of one CPU it has all itself: others are no matter of its.
-    assert ("other processes use" in said) == (bound != 1)
-    first = "all-cpus.again" if bound == 1 else "shared.give-priority-over-others"
+    assert ("cpu-saturated.others" in said) == (bound != 1)
+    first = "all-cpus.again" if bound == 1 else "shared.priority"
     assert found.fixes[0].do.id == first
 
 
@@ -135,13 +134,13 @@ def test_the_headline_and_the_chain_name_the_same_share(judged: Judge) -> None:
     verdict = judged(story.machine(busy=1.0))
     found = leads(verdict, "cpu-saturated", 0.95)
     assert tells(found.chain[0].statement, "50 %", "50 %")
-    assert "on CPUs that others use too" in found.summary
+    assert sentence(sentence(found.summary).values["busy"]).id == "on-cpus.shared"
 
 
 def test_what_others_take_is_not_proven_by_taking_more_of_the_command(judged: Judge) -> None:
     story = Story(2.0, cpus=2).thread(user=0.1, runnable=0.85).machine(busy=1.0)
     found = leads(judged(story), "cpu-saturated", 0.8)
-    assert found.fixes[0].do.id == "shared.give-priority-over-others"
+    assert found.fixes[0].do.id == "shared.priority"
     assert found.experiment is None
     alone = leads(
         judged(Story(2.0, cpus=1).thread(user=0.99).machine(busy=1.0)), "cpu-saturated", 0.9

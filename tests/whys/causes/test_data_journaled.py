@@ -2,7 +2,7 @@
 
 from tests.numbers_told import tells
 
-from ..conftest import Judge, absent, chain, leads
+from ..conftest import Judge, absent, chain, fixes_of, leads
 from ..made import FS, KIB, MS, Story
 
 
@@ -21,10 +21,10 @@ def journaled(options: str = "rw,data=journal", *, requests: int = 400, calls: i
 def test_data_that_go_to_the_journal_first(judged: Judge) -> None:
     found = leads(judged(journaled()), "data-journaled", 0.9)
     text = chain(found)
-    assert "/data is mounted with data=journal" in text
+    assert tells(text, "/data", "data=journal")
     assert tells(text, "100 MiB", "sda", "200 MiB")
     assert tells(text, "10", "150 ms")
-    assert "data=ordered" in found.remedies[0]
+    assert fixes_of(found)[0] == "data-journaled.ordered-any"
     assert found.gain_condition.startswith("if data is written once")
 
 

@@ -5,7 +5,7 @@ import pytest
 from tests.numbers_told import tells
 
 from ..conftest import Judge, absent, chain, leads
-from ..made import DISK, FS, MIB, MS, START, Story
+from ..made import DISK, FS, KIB, MIB, MS, START, S, Story
 from ..made.pasted import disk
 
 OTHER = 9 << 20
@@ -24,12 +24,24 @@ def test_a_few_outliers_take_the_time(judged: Judge) -> None:
     assert tells(chain(found), "4 requests", "100 ms")
 
 
-def test_requests_fail(judged: Judge) -> None:
-    story = Story(2.0).caller("pread64", 100, blocked=15 * MS, jump=True)
-    story.requests(100, service=15 * MS, jump=True)
-    for row in story.tables["block_requests"][:5]:
-        row["error"] = 5
-    leads(judged(story), "device-slow", 0.7)
+def late_by_60_ms(*, turns: bool) -> Story:
+    story = Story(4.0).device(rotational=turns).caller("pread64", 50, blocked=60 * MS)
+    return story.requests(400, service=MS // 2).requests(50, service=60 * MS, first=MS)
+
+
+def test_what_is_late_depends_on_whether_it_turns(judged: Judge) -> None:
+    found = leads(judged(late_by_60_ms(turns=False)), "device-slow", 0.6)
+    assert [one.value for one in found.chain if one.statement.id == "device-slow.late"]
+    absent(judged(late_by_60_ms(turns=True)), "device-slow")
+
+
+def test_not_what_waits_above_its_queue(judged: Judge) -> None:
+    """A few late answers take most of its time, and hardly any of that in which its group holds the reader back."""
+    story = Story(2.0).device(rotational=False)
+    story.caller("read", 100, blocked=19 * MS, bytes_=128 * KIB, reason="direct_io", gap="idle")
+    story.requests(100, bytes_=128 * KIB, service=MS // 2).requests(3, service=30 * MS, first=MS)
+    story.group(io_limit_read_bytes_per_s=7_000_000)
+    absent(judged(story), "device-slow")
 
 
 def test_not_a_disk_that_seeks(judged: Judge) -> None:
@@ -80,6 +92,20 @@ def test_not_a_disk_that_empties_its_cache(judged: Judge) -> None:
     absent(judged(that_stalls("pwrite64", "write")), "device-slow")
 
 
+def test_late_writes_are_a_part_of_the_time_that_flushes_have(judged: Judge) -> None:
+    """A write takes 4 ms in most moments and 0.2 ms in some, and the flush behind each 20 ms: syncs, not a slow disk."""
+    story = Story(5.0).device(rotational=False)
+    story.caller("fsync", 160, blocked=24 * MS, bytes_=None, reason="journal_commit")
+    story.flushes(160, 20 * MS).requests(160, op="write", service=4 * MS)
+    for number, row in enumerate(story.tables["block_requests"][-160:]):
+        if number // 8 % 3 == 0:
+            row["complete_ns"] = int(row["issue_ns"]) + MS // 5  # type: ignore[call-overload]
+    verdict = judged(story)
+    assert verdict.findings[0].cause in ("flush-cost", "sync-storm"), verdict.answer
+    late = [one.share for one in verdict.findings if one.cause == "device-slow"]
+    assert sum(late) < 0.25
+
+
 def test_not_a_deep_queue_that_takes_others_first(judged: Judge) -> None:
     story = in_a_deep_queue("pread64", "read")
     absent(judged(story.requests(800, service=150 * MS, depth=32, jump=True)), "device-slow")
@@ -111,6 +137,100 @@ def test_not_the_time_in_which_it_has_no_request(judged: Judge) -> None:
     assert 0.15 < found.share < 0.25
 
 
+def test_when_it_answered_nobody_what_it_had_and_who_waited(judged: Judge) -> None:
+    story = Story(6.0).device(rotational=False).caller("read", 1500, blocked=MS)
+    story.requests(1500, service=MS).stall(0.5, 2).stall(3.5, 2)
+    found = leads(judged(story), "device-slow", 0.6, 0.7)
+    told = {link.statement.id: link for link in found.chain}
+    assert [
+        (link.statement.values["at"], round(link.value / MS), link.statement.values["asked"])
+        for link in found.chain
+        if link.statement.id == "slow-device.silence"
+    ] == [(500 * MS, 2000, "1 read"), (3500 * MS, 2000, "1 read")]  # fmt: skip
+    assert told["slow-device.waited"].value
+    assert found.summary.values["times"] == 2
+
+
+def behind_flushes(longest: float) -> Story:
+    """Flash flushes a hundred times for 1 ms, and once longer."""
+    story = Story(6.0).device(rotational=False)
+    story.caller("fdatasync", 100, blocked=MS, reason="device_flush", bytes_=None, gap="sleep")
+    story.requests(200, op="write", service=MS // 4).flushes(100, MS)
+    return story.stall(1, longest, "device_flush", "fdatasync", "flush")
+
+
+def test_a_flush_far_longer_than_others_is_a_stall(judged: Judge) -> None:
+    leads(judged(behind_flushes(4)), "device-slow", 0.6)
+    absent(judged(behind_flushes(0.015)), "device-slow")
+
+
+def moments(
+    quick: int, slow: int, *, turns: bool = False, op: str = "read", after: float = 2.0
+) -> Story:
+    """Four seconds of small requests in turn: from `after` on for a second they take `slow`."""
+    call = "pread64" if op == "read" else "pwrite64"
+    story = (
+        Story(4.0)
+        .device(rotational=turns)
+        .caller(call, 100, blocked=10 * MS, jump=True, reason="direct_io")
+    )
+    story.requests(400, op=op, service=quick, jump=True)
+    for row in story.tables["block_requests"]:
+        if after <= (row["queue_ns"] - START) / S < after + 1:  # type: ignore[operator]
+            row["complete_ns"] = row["queue_ns"] + slow  # type: ignore[operator]
+    return story
+
+
+def test_slow_compared_with_its_own_quick_moments(judged: Judge) -> None:
+    found = next(f for f in judged(moments(MS // 2, 8 * MS)).findings if f.cause == "device-slow")
+    (said,) = (one.statement for one in found.chain if one.statement.id == "slow-device.uneven")
+    assert (said.values["late"], said.values["usual"]) == (8 * MS, MS // 2)
+    assert (said.values["since"], said.values["until"]) == (2000 * MS, 3000 * MS)
+    absent(judged(moments(MS, 3 * MS - 1)), "device-slow")
+    absent(judged(moments(MS // 20, MS)), "device-slow")
+
+
+def test_not_a_disk_that_turns_nor_one_whose_cache_is_full(judged: Judge) -> None:
+    absent(judged(moments(MS // 2, 8 * MS, turns=True)), "device-slow")
+    assert judged(moments(MS // 2, 8 * MS, op="write")).finds("device-slow")
+    absent(judged(moments(MS // 2, 8 * MS, op="write", after=3.0)), "device-slow")
+
+
+def test_not_what_is_sent_behind_a_flush(judged: Judge) -> None:
+    story = moments(MS // 2, 8 * MS)
+    for row in list(story.tables["block_requests"]):
+        if row["complete_ns"] - row["queue_ns"] == 8 * MS:  # type: ignore[operator]
+            story.add(
+                "block_requests",
+                **row
+                | {
+                    "op": "flush",
+                    "bytes": 0,
+                    "sector": None,
+                    "queue_ns": row["queue_ns"] - 1,
+                    "issue_ns": row["queue_ns"] - 1,
+                },
+            )  # type: ignore[operator]
+    absent(judged(story), "device-slow")
+
+
+def twins(own: int, other: int, *, alike: bool = True) -> Story:
+    """The command reads from one disk; somebody from another one, of the same size or not."""
+    story = Story(4.0).caller("pread64", 400, blocked=own, jump=True, gap="sleep")
+    story.tables["devices"] = []
+    story.device(rotational=False, size_bytes=MIB)
+    story.device(OTHER, "sdb", rotational=False, size_bytes=MIB if alike else 2 * MIB)
+    story.requests(400, service=own, jump=True)
+    return story.requests(400, service=other, jump=True, dev=OTHER, own=False, ino=None)
+
+
+def test_slow_compared_with_its_twin(judged: Judge) -> None:
+    found = leads(judged(twins(8 * MS, MS // 10)), "device-slow", 0.7)
+    assert found.summary.values["twin"] == "sdb"
+    absent(judged(twins(8 * MS, MS // 10, alike=False)), "device-slow")
+    absent(judged(twins(8 * MS, 4 * MS)), "device-slow")
+
+
 def answers_nobody(reads: float = 0.0, dev: int = DISK) -> Story:
     """Attached while a read is under way that ends neither: what was asked before is in no request, only in the disk's counters."""
     story = Story(4.0, mode="attach").thread(blocked=1.0)
@@ -126,7 +246,7 @@ def answers_nobody(reads: float = 0.0, dev: int = DISK) -> Story:
 
 def test_a_device_that_answers_nobody(judged: Judge) -> None:
     found = leads(judged(answers_nobody()), "device-slow", 0.95)
-    assert found.never_ends
+    assert found.comes_first
     assert tells(found.summary, "sda", "on /)") and tells(chain(found), "5 requests")
 
 

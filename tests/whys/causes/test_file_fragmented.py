@@ -38,15 +38,14 @@ def test_msync_becomes_small_scattered_writes(judged: Judge) -> None:
     found = leads(verdict, "file-fragmented", 0.85, 0.95)
     text = chain(found)
     for said in (
-        "msync: 32 calls over a range of 4 MiB, 905 ms each",
-        "of which 5 ms on a CPU",
-        "1,800 requests for it, 4 KiB in the median",
-        "100 % of these requests do not start where the one queued before ended",
-        "the file is in 8,000 extents of 4 KiB each",
-        "0 % of its neighbouring blocks are neighbours on the device (sequentiality)",
-        "8 threads allocated it in 2,000 steps",
+        ("msync", "32 calls", "4 MiB", "905 ms", "5 ms"),
+        ("1,800 requests", "4 KiB"),
+        ("100 %",),
+        ("8,000 extents", "4 KiB"),
+        ("0 %",),
+        ("8 threads", "2,000"),
     ):
-        assert said in text, text
+        assert tells(text, *said), text
     for other in ("flush-cost", "random-access", "device-saturated", "sync-storm"):
         assert finding(verdict, other) is None
 
@@ -141,7 +140,7 @@ def test_page_faults_that_wait_as_long_do_not_hide_the_call(judged: Judge) -> No
     for row in story.tables["waits"][8:]:
         row["syscall"] = None
     found = leads(judged(story), "file-fragmented", 0.85, 0.95)
-    assert "most of it in page fault" in chain(found)
+    assert tells(chain(found), "page fault")
     assert tells(chain(found), "msync", "32", "4 MiB", "905 ms")
 
 
@@ -177,3 +176,12 @@ def test_not_when_the_layout_costs_nothing(judged: Judge) -> None:
     """550 MB in 3.8 s are 145 MB/s already, what a disk does in order."""
     verdict = judged(in_pages(550_000_000, rotational=True))
     absent(verdict, "file-fragmented")
+
+
+def test_threads_that_take_turns_at_the_queue_write_in_order_each(judged: Judge) -> None:
+    """A short queue lets each of eight threads in for one request at a time: none follows the one before it in the file."""
+    places = (1024 * turn + step for step in count() for turn in range(8))
+    story = imdb(extents=8000, extent=4 * KIB, request=4 * KIB, jump=True, pages=places)
+    for number, row in enumerate(story.tables["block_requests"]):
+        row["tid"] = 10 + number % 8
+    leads(judged(story), "file-fragmented", 0.85, 0.95)

@@ -4,7 +4,7 @@ import pytest
 
 from tests.numbers_told import tells
 
-from ..conftest import Judge, absent, chain, finding, leads
+from ..conftest import Judge, absent, chain, finding, fixes_of, leads, links_of
 from ..made import DISK, FS, GIB, KIB, MIB, MS, START, Story
 
 #: As on ext4 with little space left (fs/ext4/inode.c, fs/fs-writeback.c).
@@ -39,7 +39,7 @@ def test_a_copy_to_a_nearly_full_disk(judged: Judge) -> None:
     verdict = judged(story)
     found = leads(verdict, "filesystem-full", 0.85)
     text = chain(found)
-    assert "the filesystem at /srv makes room" in text
+    assert tells(links_of(found)["filesystem-full.share"], "/srv")
     assert tells(text, "200", "9 ms")
     assert tells(text, "20", "20 MiB", "10")
     assert tells(text, "1 call")
@@ -138,10 +138,10 @@ def on_btrfs(
 def test_a_btrfs_that_is_nearly_full(judged: Judge) -> None:
     found = leads(judged(on_btrfs(50 * MIB)), "filesystem-full", 0.85)
     text = chain(found)
-    assert "the filesystem at /srv makes room" in text
+    assert tells(links_of(found)["filesystem-full.share"], "/srv")
     assert tells(text, "200", "9 ms")
     assert tells(text, "50 MiB", "2 GiB")
-    assert "btrfs subvolume list -s" in found.remedies[0]
+    assert fixes_of(found)[0] == "filesystem-full.delete-snapshots"
     assert "btrfs balance" in found.remedies[-1] and "tune2fs" not in str(found.remedies)
 
 

@@ -2,7 +2,7 @@
 
 from tests.numbers_told import tells
 
-from ..conftest import Judge, absent, chain, finding, leads
+from ..conftest import Judge, absent, chain, finding, fixes_of, leads, sentence
 from ..made import DISK, KIB, MS, START, Story
 
 OTHER_DISK = DISK + (1 << 20)
@@ -60,8 +60,8 @@ def test_an_idle_device_without_a_known_limit(judged: Judge) -> None:
     found = leads(judged(reader(MS)), "io-throttled", 0.9)
     assert found.confidence < 0.6 and found.lowered_by
     # That there is a limit is not known: neither said, nor to be lifted.
-    assert "something holds its requests back" in found.summary
-    assert not any("Lift the" in one for one in found.remedies)
+    assert sentence(found.summary).id == "io-throttled.held-back"
+    assert not {"io-throttled.lift-limit", "group.no-io-limit"} & {*fixes_of(found)}
 
 
 def test_not_inferred_where_the_kernel_itself_waits_for_a_cpu(judged: Judge) -> None:

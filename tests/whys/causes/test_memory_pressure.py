@@ -8,7 +8,7 @@ from iowhy.sources.diagnose import diagnose
 from iowhy.whys.verdict import judge
 from tests.numbers_told import tells
 
-from ..conftest import Judge, absent, chain, finding, leads
+from ..conftest import Judge, absent, chain, finding, fixes_of, leads
 from ..made import MS, START, STEP, Story
 
 
@@ -107,9 +107,9 @@ def test_a_limit_is_raised_where_one_was_met(
     story = faulter("swap", 5000)
     if hits is not None:
         story.group(memory_limit_bytes=64 << 20, memory_bytes=60 << 20, memory_limit_hits=hits)
-    told = leads(judged(story), "memory-pressure", 0.7).remedies
-    assert any("of memory" in one for one in told) is limited
-    assert any("machine with more memory" in one for one in told) is not limited
+    told = fixes_of(leads(judged(story), "memory-pressure", 0.7))
+    assert ("group.more-memory" in told) is limited
+    assert ("cache-thrash.more-memory" in told) is not limited
 
 
 def test_not_cache_that_is_dropped(judged: Judge) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from tests.numbers_told import tells
 
-from ..conftest import Judge, absent, chain, finding, leads
+from ..conftest import Judge, absent, chain, finding, fixes_of, leads
 from ..made import KIB, MIB, MS, START, Story
 
 
@@ -30,7 +30,8 @@ def test_a_walk_over_a_cold_tree(judged: Judge) -> None:
 
 def test_on_a_device_that_seeks_the_order_comes_first(judged: Judge) -> None:
     found = leads(judged(walk(4 * MS)), "metadata-cold", 0.75)
-    assert "order of their inodes" in found.remedies[0] and len(found.remedies) == 4
+    assert fixes_of(found)[0] == "metadata-cold.inode-order"
+    assert len(found.fixes) == 4
 
 
 def test_more_walkers_save_only_the_pauses_of_a_single_head(judged: Judge) -> None:
@@ -38,7 +39,8 @@ def test_more_walkers_save_only_the_pauses_of_a_single_head(judged: Judge) -> No
     story = walk()
     story.tables["devices"][0]["rotational"] = True
     found = leads(judged(story), "metadata-cold", 0.75)
-    assert "order of their inodes" in found.remedies[0] and "xargs" in found.remedies[-1]
+    assert fixes_of(found)[0] == "metadata-cold.inode-order"
+    assert fixes_of(found)[-1] == "metadata-cold.parallel-walk"
     quick = walk()
     quick.tables["devices"][0]["rotational"] = False
     found = leads(judged(quick), "metadata-cold", 0.75)
@@ -53,7 +55,8 @@ def test_nobody_changes_the_order_of_somebody_elses_program(judged: Judge) -> No
     assert not any("inodes (" in one or "xargs" in one for one in found.remedies)
     # Of one's own program it is what to do.
     story.argv = ("./find", "/data")
-    assert "order of their inodes" in leads(judged(story), "metadata-cold", 0.75).remedies[0]
+    found = leads(judged(story), "metadata-cold", 0.75)
+    assert fixes_of(found)[0] == "metadata-cold.inode-order"
 
 
 def walkers(locked_at: int) -> Story:

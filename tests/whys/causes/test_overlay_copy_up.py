@@ -6,7 +6,7 @@ from iowhy.whys.causes.overlay_copy_up import CAUSE
 from iowhy.whys.finding import Finding
 from tests.numbers_told import tells
 
-from ..conftest import Judge, absent, chain, finding, leads
+from ..conftest import Judge, absent, chain, finding, fixes_of, leads, links_of, sentence
 from ..made import FS, KIB, MS, START, Story
 
 #: As on ext4 (fs/overlayfs/copy_up.c, Linux 6.18): the lower file is read, and the copy written, in one call.
@@ -74,11 +74,11 @@ def the(judged: Judge, story: Story, low: float = 0.85) -> Finding:
 def test_a_mode_that_is_changed_copies_the_whole_file(judged: Judge) -> None:
     found = the(judged, dirtied(changer("fchmodat", READ + CHANGES, SYNCED + CHANGES), PAGES))
     text = chain(found)
-    assert "is spent in fchmodat, waiting while overlayfs copies" in text
+    assert tells(links_of(found)["overlay-copy-up.share"], "fchmodat")
     assert tells(text, "200", "9 ms")
     assert tells(text, "1 file", "96 MiB")
-    assert "fchmodat changes only an attribute or a name" in text
-    assert "the overlay is mounted at /merged, its upper layer is /u" in text
+    assert tells(links_of(found)["overlay-copy-up.attributes-only"], "fchmodat")
+    assert tells(links_of(found)["overlay-copy-up.mounted"], "/merged", "/u")
     assert tells(found.summary, "96 MiB")
     assert found.summary.values["call"] == "fchmodat"
     assert "parameters/metacopy" in found.remedies[0]
@@ -99,15 +99,15 @@ def test_a_file_that_is_opened_to_write(judged: Judge) -> None:
     text = chain(found)
     assert tells(text, "1 file", "96 MiB") and "synced: /merged/base.img" in text
     assert tells(text, "14 B")
-    assert "as openat opens it" in found.summary
-    assert "volume" in found.remedies[0]
+    assert sentence(found.summary).values["call"] == "openat"
+    assert fixes_of(found)[0] == "overlay-copy-up.volume"
     assert not any("metacopy" in one for one in found.remedies)
 
 
 def test_what_is_cut_wants_its_data(judged: Judge) -> None:
     found = the(judged, changer("truncate", (*READ, "ovl_copy_up_with_data", "ovl_setattr")))
-    assert "as truncate cuts them" in found.summary
-    assert "volume" in found.remedies[0]
+    assert sentence(found.summary).values["call"] == "truncate"
+    assert fixes_of(found)[0] == "overlay-copy-up.volume"
 
 
 def test_what_the_process_writes_itself_is_no_copy(judged: Judge) -> None:

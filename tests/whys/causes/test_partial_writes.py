@@ -5,7 +5,7 @@ import pytest
 from iowhy.whys.finding import Finding
 from tests.numbers_told import tells
 
-from ..conftest import Judge, absent, chain, finding, leads
+from ..conftest import Judge, absent, chain, finding, fixes_of, leads, links_of, sentence
 from ..made import FILE, FS, KIB, MS, Story
 
 WRITES = 200
@@ -35,14 +35,14 @@ def test_records_that_are_smaller_than_a_block(judged: Judge) -> None:
     assert tells(text, "pwrite64", "4 KiB")
     assert tells(text, "200", "200", "512 B")
     assert tells(text, "200", "800 KiB", "100 KiB")
-    assert "blocks of /data/file first" in found.summary
-    assert "whole blocks" in found.remedies[0]
+    assert sentence(found.summary).values["where"] == "/data/file"
+    assert fixes_of(found)[0] == "partial-writes.whole-blocks"
     assert found.gain == pytest.approx(found.share)
 
 
 @pytest.mark.parametrize("call", ["write", "writev", "pwritev2"])
 def test_every_call_that_writes(judged: Judge, call: str) -> None:
-    assert f"is spent in {call}, waiting" in chain(the(judged, writer(call)))
+    assert tells(links_of(the(judged, writer(call)))["partial-writes.share"], call)
 
 
 def test_several_files(judged: Judge) -> None:
@@ -57,8 +57,8 @@ def test_what_was_not_recorded_is_not_said(judged: Judge) -> None:
         story.tables.pop(table, None)
     found = finding(judged(story), "partial-writes")
     assert found is not None
-    assert "requests read" not in chain(found) and "writes wait for that" not in chain(found)
-    assert "blocks of its file first" in found.summary
+    assert not {"partial-writes.read-bytes", "partial-writes.mean-bytes"} & {*links_of(found)}
+    assert sentence(found.summary).values["where"] == "its file"
 
 
 def test_not_reads_that_wait_for_a_page(judged: Judge) -> None:

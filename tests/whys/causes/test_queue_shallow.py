@@ -1,6 +1,6 @@
 """queue-shallow: one request at a time, to a quick device."""
 
-from ..conftest import Judge, absent, finding, leads
+from ..conftest import Judge, absent, finding, fixes_of, leads
 from ..made import KIB, MS, Story
 
 
@@ -72,3 +72,11 @@ def test_flash_and_what_may_be_flash_have_channels(judged: Judge) -> None:
 def test_not_of_a_disk_that_turns_but_answers_small_requests_at_once(judged: Judge) -> None:
     """What is small takes its way, not its bytes: the device has time left, and its size is what is wrong."""
     absent(judged(shredder(turns=True, kib=4)), "device-saturated")
+
+
+def test_somebody_elses_program_that_passes_the_cache_by_may_have_an_option(judged: Judge) -> None:
+    story = Story(2.0).device(rotational=False)
+    story.caller("pwrite64", 1900, blocked=MS - 10_000, bytes_=32 * KIB, reason="direct_io")
+    story.requests(1900, op="write", bytes_=32 * KIB, service=MS - 20_000, jump=True)
+    story.argv = ("/usr/bin/ddrescue", "-D", "in", "out")
+    assert fixes_of(leads(judged(story), "queue-shallow", 0.8))[0] == "shared.larger-by-option"

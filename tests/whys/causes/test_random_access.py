@@ -6,7 +6,7 @@ import pytest
 
 from tests.numbers_told import tells
 
-from ..conftest import Judge, absent, chain, finding, judge_with_rows, leads
+from ..conftest import Judge, absent, chain, finding, judge_with_rows, leads, links_of, sentence
 from ..made import KIB, MIB, MS, START, Row, Story, job
 
 
@@ -49,9 +49,8 @@ def test_beside_page_faults_it_claims_what_the_calls_wait(judged: Judge) -> None
     assert verdict.budget.elapsed("waiting to read") > 0.8
     found = finding(verdict, "random-access")
     assert found is not None and 0.4 < found.share < 0.5
-    assert f"{found.share:.0%} of the time is spent waiting for I/O in calls".replace(
-        "%", " %", 1
-    ) in "".join(link.statement for link in found.chain)
+    said = sentence(links_of(found)["in-these-calls"])
+    assert said.values["share"] == pytest.approx(found.share)
 
 
 def test_not_where_jumps_are_free(judged: Judge) -> None:

@@ -2,7 +2,7 @@
 
 from tests.numbers_told import tells
 
-from ..conftest import Judge, absent, chain, leads
+from ..conftest import Judge, absent, chain, fixes_of, leads, links_of
 from ..made import MS, Story
 from ..made.base import FS, START
 
@@ -28,10 +28,11 @@ def counted(
 def test_what_its_client_counted_is_said(judged: Judge) -> None:
     found = leads(judged(counted(reader(), timeouts=3)), "remote-storage", 0.85)
     said = chain(found)
-    assert "waits for files on /far (nfs4)" in said
+    assert tells(said, "/far", "nfs4")
     assert tells(said, "180", "10 ms", "read")
     assert tells(said, "200 READs", "9 ms")
-    assert tells(said, "3 of them") and "in the queue" not in said
+    assert tells(links_of(found)["remote-storage.timeouts"], "3")
+    assert "remote-storage.queue-ns" not in links_of(found)
     assert "ss -ti" in found.remedies[-1]
 
 
@@ -41,8 +42,8 @@ def test_a_server_that_does_not_answer_is_named_as_such(judged: Judge) -> None:
         "filesystems", dev=FS, kind="nfs4", mount="/far", options="rw", unanswered_ns=2000 * MS
     )
     found = leads(judged(story), "remote-storage", 0.85)
-    assert "does not answer" in found.summary and "umount -f -l /far" in found.remedies[0]
-    assert "does not answer" not in leads(judged(reader()), "remote-storage", 0.85).summary
+    assert found.comes_first and fixes_of(found)[0] == "remote-storage.end-waiting"
+    assert not leads(judged(reader()), "remote-storage", 0.85).comes_first
 
 
 def test_of_several_kinds_the_one_that_took_most_of_the_time(judged: Judge) -> None:

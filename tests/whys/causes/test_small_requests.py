@@ -6,7 +6,16 @@ import pytest
 
 from tests.numbers_told import tells
 
-from ..conftest import Judge, absent, chain, finding, judge_with_rows, leads
+from ..conftest import (
+    Judge,
+    absent,
+    chain,
+    finding,
+    fixes_of,
+    judge_with_rows,
+    leads,
+    links_of,
+)
 from ..made import KIB, MS, START, Row, Story, job
 
 
@@ -22,6 +31,31 @@ def test_the_time_between_tiny_calls_goes_with_them(judged: Judge) -> None:
     leads(judged(fast), "small-requests", 0.95)
     slow = Story(1.0).caller("read", 100_000, cpu=7_500, bytes_=1, blocked=0)
     leads(judged(slow), "small-requests", 0.7, 0.8)
+
+
+def test_the_calls_that_are_tiny_are_to_be_larger(judged: Judge) -> None:
+    """A filter that reads a byte at a time and writes lines; and one that does both alike."""
+    story = Story(1.0).caller("read", 400_000, cpu=1_000, bytes_=1, ino=5)
+    story.caller("write", 10_000, tid=11, cpu=1_000, bytes_=30, ino=6, gap="idle")
+    found = leads(judged(story.file(5, "/in").file(6, "/out")), "small-requests", 0.9)
+    assert dict(found.fixes[0].do.values)["data"] == "/in"
+    both = Story(1.0).caller("read", 400_000, cpu=1_000, bytes_=1, ino=5)
+    both.caller("write", 200_000, tid=11, cpu=1_000, bytes_=1, ino=6, gap="idle")
+    found = leads(judged(both.file(5, "/in").file(6, "/out")), "small-requests", 0.9)
+    assert "/" not in str(dict(found.fixes[0].do.values)["data"])
+
+
+def test_who_makes_fewer_calls_waits_for_a_cpu_less(judged: Judge) -> None:
+    """Others keep the CPUs busy: what it waits for them is for these calls, as its computing is."""
+    story = Story(1.0, cpus=2).caller("write", 200_000, cpu=1_000, bytes_=2, runnable=3_500)
+    found = leads(judged(story.machine(busy=1.0)), "small-requests", 0.9)
+    assert "small-requests.waits-for-cpu" in links_of(found)
+
+
+def test_who_typed_somebody_elses_program_gives_it_an_option(judged: Judge) -> None:
+    story = Story(2.0).caller("read", 1900, blocked=MS - 10_000, bytes_=4 * KIB, reason="direct_io")
+    story.requests(1900, service=MS - 10_000).argv = ("/usr/sbin/badblocks", "-c", "1", "/dev/sda")
+    assert fixes_of(leads(judged(story), "small-requests", 0.85)) == ["shared.larger-by-option"]
 
 
 def test_direct_reads_in_order_of_4_kib(judged: Judge) -> None:
@@ -68,7 +102,7 @@ def test_it_claims_what_calls_wait_and_not_page_faults(
         return
     small, waiting = finding(verdict, "small-requests"), verdict.budget.elapsed("waiting to read")
     assert small is not None and 0.1 < small.share < 0.7 * waiting
-    assert any("waiting to read in calls" in link.statement for link in small.chain)
+    assert "in-these-calls" in links_of(small)
 
 
 def test_not_cached_reads_of_4_kib(judged: Judge) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from tests.numbers_told import tells
 
-from ..conftest import Judge, absent, chain, finding, leads
+from ..conftest import Judge, absent, chain, finding, fixes_of, leads, links_of, sentence
 from ..made import DISK, FILE, FS, KIB, MS, START, Story
 
 
@@ -24,8 +24,8 @@ def test_many_small_files(judged: Judge) -> None:
     assert tells(text, "sda", "64 KiB")
     assert "400 cache flushes" in text
     assert tells(text, "400", "400", "1.0", "16.0")
-    assert ["one archive" in one for one in found.remedies].count(True) == 1
-    assert "Sync once for all files" in found.remedies[0]
+    assert fixes_of(found).count("sync-storm.one-archive") == 1
+    assert fixes_of(found)[0] == "sync-storm.sync-once"
 
 
 def test_passes_of_a_worker_that_follow_each_other_are_one(judged: Judge) -> None:
@@ -50,7 +50,7 @@ def test_transactions_where_the_journal_is_the_cost(judged: Judge) -> None:
     story = syncer(400, int(4.5 * MS), name="fdatasync")
     story.requests(800, op="write", bytes_=4 * KIB, service=2 * MS).flushes(400, MS)
     found = leads(judged(story), "sync-storm", 0.85)
-    assert "once for many writes" in found.remedies[0]
+    assert fixes_of(found)[0] == "shared.call-once"
 
 
 def test_not_few_large_syncs(judged: Judge) -> None:
@@ -109,8 +109,11 @@ def test_what_is_written_to_mapped_memory_is_no_write_of_a_call(judged: Judge) -
     story.requests(180, op="write", bytes_=12 * KIB, jump=True).flushes(180, 4 * MS)
     parts = {"cpu_ns": 1_000, "runnable_ns": 0, "blocked_ns": 0, "sleeping_ns": 0}
     story.call(START, "write", parts, tid=10, ino=FILE, offset=0, bytes_=7)
-    text = " ".join(link.statement for one in judged(story).findings for link in one.chain)
-    assert tells(text, "180", "sda") and "the command writes" not in text
+    verdict = judged(story)
+    text = " ".join(link.statement for one in verdict.findings for link in one.chain)
+    assert tells(text, "180", "sda")
+    each = [links_of(one).get("sync-storm.each", "") for one in verdict.findings]
+    assert any(each) and not any("made" in one for one in each)
 
 
 def quick_disk(cpu: int, service: int = 500_000) -> Story:
@@ -125,7 +128,7 @@ def test_what_the_calls_compute_goes_with_them(judged: Judge) -> None:
     verdict = judged(quick_disk(cpu=400_000))
     found = leads(verdict, "sync-storm", 0.49, 0.51)
     assert tells(chain(found), "20 %")
-    assert "once for many writes" in found.remedies[0]
+    assert fixes_of(found)[0] == "shared.call-once"
     # The program's own work is not theirs.
     assert finding(verdict, "cpu-serial").share == pytest.approx(0.25, abs=0.02)
 
@@ -137,8 +140,8 @@ def test_what_others_compute_in_the_kernel_does_not(judged: Judge) -> None:
 
 def test_where_they_compute_more_than_they_wait_the_cpu_is_said_first(judged: Judge) -> None:
     found = finding(judged(quick_disk(cpu=800_000)), "cpu-serial")
-    assert "fdatasync only looks like the cost" in chain(found)
-    assert "once for many writes" in found.remedies[0]
+    assert sentence(links_of(found)["syncs-look-long"]).values["call"] == "fdatasync"
+    assert fixes_of(found)[0] == "shared.call-once"
 
 
 def test_what_they_compute_is_not_claimed_where_another_cause_has_their_waits(
@@ -189,7 +192,7 @@ def test_a_file_is_kept_open_where_it_is_opened_again(
     found = leads(
         judged(story.requests(400, op="write", bytes_=4 * KIB, service=8 * MS)), "sync-storm", 0.85
     )
-    assert found.remedies[0].startswith("Keep the file open") is told
+    assert (fixes_of(found)[0] == "sync-storm.keep-open") is told
 
 
 def ring(length: int, kind: str = "sync", **more: object) -> Story:

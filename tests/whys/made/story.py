@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from iowhy.recordings import Recording
 from iowhy.recordings.manifest import Host, Manifest, Sensor
@@ -9,7 +10,7 @@ from iowhy.recordings.writer import write_recording
 from iowhy.tables import sensors
 from tests.in_memory import in_memory
 
-from .base import FILE, GIB, MIB, PAGE, START
+from .base import FILE, GIB, MIB, PAGE, START, S
 from .cache import Cache
 from .device import Device
 from .files import Files
@@ -25,6 +26,34 @@ class Story(Threads, Files, Cache, Device, Machine):
         super().__post_init__()
         self.device()
         self.file(FILE, "/data/file", 64 * MIB)
+
+    def stall(
+        self,
+        at: float,
+        seconds: float,
+        reason: str = "page_read",
+        call: str = "read",
+        op: str = "read",
+    ) -> Self:
+        """The disk answers nobody: it has one request, for which thread 10 waits in one call, and nothing else begins or ends."""
+        begin, end = START + round(at * S), START + round((at + seconds) * S)
+        outside = {"block_requests": "complete_ns", "waits": "ts_ns", "syscalls": "ts_ns"}
+        for table, column in outside.items():
+            rows = self.tables.get(table, [])
+            rows[:] = [row for row in rows if not begin <= row[column] <= end]  # type: ignore[operator]
+        for row in self.tables["thread_time"]:
+            if begin <= row["ts_ns"] < end:  # type: ignore[operator]
+                idle = dict.fromkeys(
+                    ("cpu_user_ns", "cpu_kernel_ns", "runnable_ns", "sleeping_ns"), 0
+                )
+                row |= {**idle, "blocked_ns": row["interval_ns"]}
+        self.requests(1, op=op)
+        self.tables["block_requests"][-1] |= {
+            "queue_ns": begin,
+            "issue_ns": begin,
+            "complete_ns": end,
+        }
+        return self.wait(begin, end - begin, reason, call)
 
     def write(self, folder: Path) -> Recording:
         """The recording, in files."""

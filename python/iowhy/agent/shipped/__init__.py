@@ -1,10 +1,10 @@
 """Files for the agent: a systemd unit, a file to begin with, alert rules for Prometheus, a board for Grafana."""
 
 import shutil
-import sys
 from pathlib import Path
 
 from iowhy.errors import Problem
+from iowhy.invocation import own_program
 
 FOLDER = Path(__file__).parent
 FILES = {
@@ -18,8 +18,8 @@ FILES = {
 def text(what: str) -> str:
     """The file's text; the unit's with the path of this iowhy. Raises Problem."""
     if what not in FILES:
-        raise Problem("there", what=what, files=", ".join(FILES))
+        raise Problem("agent-show-unknown", what=what, files=", ".join(FILES))
     found = (FOLDER / FILES[what]).read_text("utf-8")
-    beside = Path(sys.executable).with_name("iowhy")
-    iowhy = str(beside) if beside.exists() else shutil.which("iowhy") or "/usr/bin/iowhy"
+    own = own_program()
+    iowhy = str(own) if own.exists() else shutil.which("iowhy") or "/usr/bin/iowhy"
     return found.replace("@iowhy@", iowhy)

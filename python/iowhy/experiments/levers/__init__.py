@@ -21,5 +21,5 @@ def named(text: str) -> tuple[Lever, tuple[str, ...]]:
     if name not in levers():
         near = difflib.get_close_matches(name, levers(), 1)
         hint = f"; did you mean {near[0]}?" if near else f": choose from {', '.join(levers())}"
-        raise Problem("no-lever", name=name, hint=hint)
+        raise Problem("lever-unknown", name=name, hint=hint)
     return levers()[name], tuple(part for part in asked.split(",") if part)

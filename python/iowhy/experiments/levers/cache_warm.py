@@ -17,6 +17,7 @@ class CacheWarm(Lever, frozen=True):
     bound: str = "cache"
     needs: str = "nothing; the files below the work directory and those of the recording"
     relieves: bool = True
+    predicted_by: str = "in-memory"
     cost: int = 1
     only: Level | None = Level("warm", "warm", None, "having its files cached before")
 

@@ -41,12 +41,12 @@ class CpuFrequency(Lever, frozen=True):
         """Shares of the highest clock, none below the lowest."""
         policy = self._policy()
         if policy is None:
-            raise Problem("no-cpufreq-driver-here", name=self.name)
+            raise Problem("no-cpufreq", name=self.name)
         least = _number(policy / "cpuinfo_min_freq") / _number(policy / "scaling_max_freq")
         values = [share(self.name, text) for text in asked] or [max(0.5, least)]
         for value in values:
             if value < least or least >= 1:
-                raise Problem("lowest-clock-here", name=self.name, value=value, least=least)
+                raise Problem("clock-too-low", name=self.name, value=value, least=least)
         return tuple(Level(percent(value), str(value), value) for value in values)
 
     @contextmanager
@@ -54,7 +54,7 @@ class CpuFrequency(Lever, frozen=True):
         """Limits one policy's clock and binds the command to its CPUs."""
         policy = self._policy()
         if policy is None:
-            raise Problem("no-cpufreq-driver-here", name=self.name)
+            raise Problem("no-cpufreq", name=self.name)
         knob = policy / "scaling_max_freq"
         allowed = os.sched_getaffinity(0)
         cpus = [int(cpu) for cpu in (policy / "affected_cpus").read_text().split()]
@@ -64,7 +64,7 @@ class CpuFrequency(Lever, frozen=True):
             try:
                 knob.write_text(str(round(before * float(level.key))))
             except OSError as error:
-                raise Problem("knob-error", knob=knob, error=error.strerror) from None
+                raise Problem("knob-unwritable", knob=knob, error=error.strerror) from None
             yield Effect(
                 in_child=(bind_cpus([cpu for cpu in cpus if cpu in allowed]),),
                 # The driver may have set the nearest clock that it has.

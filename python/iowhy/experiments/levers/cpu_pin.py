@@ -47,7 +47,7 @@ class CpuPin(Lever, frozen=True):
         }
         for text in asked:
             if text not in known:
-                raise Problem("choose-from", name=self.name, text=text, known=", ".join(known))
+                raise Problem("level-unknown", name=self.name, text=text, known=", ".join(known))
         several = setting.profile.cpus > 1.25 and len(os.sched_getaffinity(0)) > 1
         chosen = asked or (("one", "shared") if several else ("shared",))
         return tuple(known[key] for key in chosen)

@@ -26,6 +26,7 @@ class IoUnlimited(Lever, frozen=True):
     bound: str = "limit"
     needs: str = "root, and a control group around the command that limits its I/O"
     relieves: bool = True
+    predicted_by: str = "no-io-limit"
     only: Level | None = Level("no limit", "none", None, "taking the I/O limit away")
 
     def refusal(self, setting: Setting) -> str | None:

@@ -27,6 +27,7 @@ class MemoryUnlimited(Lever, frozen=True):
     bound: str = "memory"
     needs: str = "root, and a control group around the command that limits its memory"
     relieves: bool = True
+    predicted_by: str = "fits"
     cost: int = 2
     only: Level | None = Level("no limit", "none", None, "taking the memory limit away")
 

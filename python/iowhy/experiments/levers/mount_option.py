@@ -36,7 +36,7 @@ class MountOption(Lever, frozen=True):
         """Each option that can be put back."""
         found = mount_of(setting.directory)
         if not asked:
-            raise Problem("name-option-nobarrier", name=self.name)
+            raise Problem("mount-option-missing", name=self.name)
         if found is not None:
             for option in asked:
                 if opposite_option(option, found.options) is None:
@@ -48,7 +48,7 @@ class MountOption(Lever, frozen=True):
         """Remounts with the option, and back."""
         found = mount_of(setting.directory)
         if found is None or not is_ours(Path(found.point)):
-            raise Problem("name-refusal", name=self.name, refusal=self.refusal(setting))
+            raise Problem("lever-refused", name=self.name, refusal=self.refusal(setting))
         back = opposite_option(level.key, found.options)
         if back is None:
             raise Problem("undo-unknown-key", name=self.name, key=level.key)
@@ -58,7 +58,7 @@ class MountOption(Lever, frozen=True):
             done = run(command, Place(setting.directory), setting.undo, capture=True)
             if done.status != 0:
                 raise Problem(
-                    "name-key-output",
+                    "mount-option-refused",
                     name=self.name,
                     key=level.key,
                     output=done.output.strip()[-300:],

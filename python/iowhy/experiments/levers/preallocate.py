@@ -41,14 +41,14 @@ class Preallocate(Lever, frozen=True):
         for text in asked:
             place = Path(text).absolute()
             if not place.is_dir():
-                raise Problem("not-directory-where-copy", name=self.name, text=text)
+                raise Problem("copy-not-a-directory", name=self.name, text=text)
             if setting.directory in (place, *place.parents):
                 raise Problem("copy-in-the-work-directory", name=self.name, text=text)
             if device_of(place) is None:
-                raise Problem("not-block-device-so", name=self.name, text=text)
+                raise Problem("copy-not-on-a-disk", name=self.name, text=text)
             why = copies.refusal(setting, place)
             if why is not None:
-                raise CannotAct("cannot-copy", why=why)
+                raise CannotAct("copy-refused", why=why)
             label = "in one piece" if len(asked) == 1 else f"in {text}"
             found.append(Level(label, str(place), None, phrase))
         return tuple(found)

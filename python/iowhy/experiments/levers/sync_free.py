@@ -22,6 +22,7 @@ class SyncFree(Lever, frozen=True):
     bound: str = "sync"
     needs: str = "--allow-unsafe, seccomp filters, room for a copy next to the work directory"
     relieves: bool = True
+    predicted_by: str = "no-syncs"
     unsafe: bool = True
     only: Level | None = Level("no syncing", "off", None, "leaving out all syncing")
 
@@ -39,7 +40,7 @@ class SyncFree(Lever, frozen=True):
         """A fresh copy for each trial."""
         parent = copies.sibling(setting)
         if parent is None or not setting.allow_unsafe:
-            raise Problem("name-refusal", name=self.name, refusal=self.refusal(setting))
+            raise Problem("lever-refused", name=self.name, refusal=self.refusal(setting))
         with copies.copied(setting, parent) as effect:
             effect.in_child = (ignore_syncs(),)
             yield effect

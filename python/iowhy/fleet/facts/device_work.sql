@@ -1,6 +1,6 @@
 -- title: What the real disks of a recording did: requests with data and flushes, by operation and size
 -- column device: block device, text
--- column kind: rotating or not, and its cache, text
+-- column kind: its model, rotating or not, and its cache, text
 -- column told_by: recording (each request), or agent (its counts), text
 -- column op: read, write or flush, text
 -- column size_class: power of two below the length of the requests, of the agent below the mean of an interval; 0 of flushes, number
@@ -102,7 +102,8 @@ WITH ended AS (
 )
 SELECT
     d.name AS device,
-    CASE WHEN d.rotational THEN 'rotating' WHEN NOT d.rotational THEN 'not rotating' ELSE 'unknown' END
+    coalesce(d.model || ', ', '')
+        || CASE WHEN d.rotational THEN 'rotating' WHEN NOT d.rotational THEN 'not rotating' ELSE 'unknown' END
         || coalesce(', ' || d.write_cache, '') AS kind,
     w.told_by,
     w.op,

@@ -1,7 +1,7 @@
 -- title: Causes
 -- question: Which cause costs how much time, on how many hosts, of which program, kernel and version?
 -- reads: verdicts findings main_device main_service
--- about: cause elapsed_ns gain_ns share hosts recordings
+-- about: cause service device elapsed_ns gain_ns kernel iowhy hosts share recordings
 -- column cause: cause, text
 -- column share: of the elapsed time of all these recordings, share
 -- column elapsed_ns: elapsed time that it explains, ns

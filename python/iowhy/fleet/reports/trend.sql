@@ -5,13 +5,14 @@
 -- column what: cause (what it explains of the elapsed time), call (time of one call), class (share of the elapsed time), or what the agent timed (agent sync, agent request, agent io_wait, …: time of one), text
 -- column name: of the cause, of the system call, of the operation, or of the class of the time budget; NULL outside any call, text
 -- column changed: grows, shrinks, no change is shown, or too few hosts, text
--- column before: median of the hosts: of a cause or class a share of the elapsed time, else the mean of one in ns, number
--- column after: the same since then, number
--- column change: median of the hosts' own changes: of a cause or class a difference of shares, else a ratio less 1, number
--- column low: lower end of its interval of 99.99 %, number
--- column high: upper end, number
+-- column before: median of the hosts: of a cause or class its share of the elapsed time, else the mean time of one, unit of row
+-- column after: the same since then, unit of row
+-- column change: median of the hosts' own changes: of a cause or class in shares of the elapsed time, else of the time before, share
+-- column low: lower end of its interval of 99.99 %, share
+-- column high: upper end, share
 -- column hosts: machines that have recordings of both, count
 -- column service: program that was watched; of what the agent timed, the container or service, text
+-- column unit: of before and after, share or ns, text
 -- column since: the moment of the rollout, UTC, text
 -- Each host is compared with itself, so that what differs from host to host cancels; the change is the median of theirs, and its interval is
 -- between two of them in order, whatever their distribution: the (n - 3.89 √n)/2-th from either end (Conover, Practical Nonparametric
@@ -144,6 +145,7 @@ SELECT
     f.high,
     f.hosts,
     nullif(f.service, '') AS service,
+    CASE WHEN f.what IN ('cause', 'class') THEN 'share' ELSE 'ns' END AS unit,
     o.since
 FROM found f
 CROSS JOIN rollout o

@@ -3,7 +3,14 @@
 import subprocess
 from pathlib import Path
 
+from iowhy.lab.scenario import FINE, Plan
+from iowhy.lab.stage import Stage
 from iowhy.sources import live
+
+#: The remedies of a device that is slow.
+MOVE = ("device-slow.other-device", "device-slow.other-device-any")
+#: What is right of a reader on flash that is well.
+FLASH_IS_FINE = ("queue-shallow", *FINE, "device-saturated", "small-requests")
 
 
 def work(program: str, *options: object, **named: object) -> tuple[str, ...]:
@@ -22,3 +29,10 @@ def make_file(path: Path, size_bytes: int, seed: int) -> Path:
         check=True,
     )
     return path
+
+
+def read_directly(stage: Stage, *changes: str) -> Plan:
+    """One reader in order, past the page cache, of a disk with these figures and faults."""
+    filesystem = stage.filesystem(stage.disk(512, changes=changes))
+    path = make_file(filesystem.path / "data", stage.choice.size(128), stage.choice.seed)
+    return Plan(("dd", f"if={path}", "of=/dev/null", "bs=64K", "iflag=direct", "status=none"))

@@ -96,7 +96,7 @@ SCENARIOS = (
         figures=(_TIME,),
         # With two processors half of it can be saved, with n all but one nth.
         share_is_gain=False,
-        remedy=("make.run-jobs-cpus",),
+        remedy=("make.parallel",),
         tools=("gcc", "make"),
     ),
     Scenario(
@@ -117,8 +117,8 @@ SCENARIOS = (
         devices=("hdd",),
         figures=(Figure("time", "s", 681, 663, lambda p: p.get("elapsed_s")),),
         remedy=(
-            "shared.read-memory-before-needed",
-            "shared.read-files-memory-before",
+            "shared.warm-cache",
+            "shared.warm-cache-any",
         ),
         tools=("gcc", "make"),
     ),

@@ -65,8 +65,8 @@ SCENARIO = Scenario(
     ),
     devices=("hdd",),
     remedy=(
-        "make.run-jobs-cpus",
-        "cpu-serial.one-for-each-cpu",
+        "make.parallel",
+        "cpu-serial.one-per-cpu",
     ),
     figures=(Figure("time", "s", 716, 681, lambda p: p.get("elapsed_s")),),
     # Each step moves the bottleneck: what a finding claims is not what the next step saves.

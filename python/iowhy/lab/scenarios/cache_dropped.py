@@ -40,7 +40,7 @@ SCENARIO = Scenario(
     chain=("cache-thrash.share",),
     remedy=(
         "cache-thrash.keep-from-dropping",
-        "cache-thrash.stop-program-drops-pages",
+        "cache-thrash.stop-dropping",
     ),
     tools=("dd",),
 )

@@ -41,8 +41,8 @@ SCENARIO = Scenario(
     ),
     devices=("hdd",),
     remedy=(
-        "cache-thrash.work-parts-fit-memory",
-        "cache-thrash.work-parts-most-steps",
+        "cache-thrash.in-parts-any",
+        "cache-thrash.in-parts",
         "group.more-memory",
     ),
     tools=("cksum",),

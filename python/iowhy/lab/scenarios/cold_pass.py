@@ -25,8 +25,8 @@ SCENARIO = Scenario(
         Variant("warm", "all cached", lambda s: _once(s, cold=False), COMPUTES),
     ),
     remedy=(
-        "shared.read-memory-before-needed",
-        "shared.read-files-memory-before",
+        "shared.warm-cache",
+        "shared.warm-cache-any",
     ),
     devices=("hdd", "ssd", "file"),
 )

@@ -31,7 +31,7 @@ SCENARIO = Scenario(
     devices=("memory",),
     remedy=(
         "group.more-cpus",
-        "cpu-throttled.give-control-group-more",
+        "cpu-throttled.more-cpus",
     ),
     filesystems=("ext4",),
 )

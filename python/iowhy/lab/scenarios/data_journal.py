@@ -28,8 +28,8 @@ SCENARIOS = (
         ),
         devices=("hdd",),
         remedy=(
-            "data-journaled.mount-again",
-            "data-journaled.mount-data-ordered-default",
+            "data-journaled.ordered",
+            "data-journaled.ordered-any",
         ),
         filesystems=("ext4",),
         tools=("dd",),

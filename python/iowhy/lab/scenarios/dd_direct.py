@@ -21,6 +21,6 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("ssd",),
-    remedy=("dd.use-larger-blocks-divided",),
+    remedy=("dd.larger-blocks",),
     tools=("dd",),
 )

@@ -42,8 +42,8 @@ SCENARIO = Scenario(
     ),
     devices=("hdd",),
     remedy=(
-        "dirty-throttled.let-more-unwritten-data",
-        "dirty-throttled.let-more-unwritten-data-2",
+        "dirty-throttled.raise-limit",
+        "dirty-throttled.raise-limit-any",
     ),
     filesystems=("ext4", "xfs"),
 )

@@ -38,8 +38,8 @@ SCENARIO = Scenario(
     ),
     devices=("hdd",),
     remedy=(
-        "filesystem-full.delete-needed-there",
-        "filesystem-full.delete-needed-there-lists",
+        "filesystem-full.delete-any",
+        "filesystem-full.delete",
     ),
     filesystems=("ext4",),
 )

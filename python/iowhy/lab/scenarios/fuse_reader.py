@@ -34,8 +34,8 @@ SCENARIO = Scenario(
     ),
     devices=("flush-slow", "ssd", "hdd"),
     remedy=(
-        "fuse-daemon.copy-local-disk-use",
-        "fuse-daemon.copy-files-local-disk",
+        "fuse-daemon.copy-local",
+        "fuse-daemon.copy-local-any",
     ),
     filesystems=("ext4",),
     tools=("dd",),

@@ -54,7 +54,10 @@ SCENARIOS = (
             Variant("warm", "all cached", lambda s: _status(s, cold=False), FINE),
         ),
         devices=("hdd",),
-        remedy=("metadata-cold.keep-directories-inodes-memory",),
+        remedy=(
+            "metadata-cold.keep-inodes",
+            "shared.warm-cache",
+        ),
         tools=("git",),
     ),
     Scenario(
@@ -70,7 +73,7 @@ SCENARIOS = (
             ),
         ),
         devices=("hdd", "flush-slow"),
-        remedy=("git.flush-once-many-objects",),
+        remedy=("git.batch-fsync",),
         tools=("git",),
     ),
     Scenario(
@@ -82,7 +85,7 @@ SCENARIOS = (
         ),
         devices=("memory",),
         share_is_gain=False,
-        remedy=("git.search-deltas-cpus-writing",),
+        remedy=("git.more-threads",),
         tools=("git",),
     ),
 )

@@ -39,7 +39,7 @@ def _large_units(stage: Stage) -> Plan:
     elif stage.choice.fs == "xfs":
         mkfs = ("-d", f"extszinherit={_UNIT // 4096}")
     else:
-        raise Problem("variant-large-units-btrfs-knows")
+        raise Problem("variant-not-on-btrfs")
     filesystem = stage.scratch_filesystem(mebibytes, mkfs=mkfs)
     path = _table(filesystem)
     ageing.comb(filesystem.path, size + size // 4, stage.choice.seed, unit_bytes=_UNIT)
@@ -130,10 +130,7 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("hdd", "ssd", "flush-slow", "file", "memory"),
-    remedy=(
-        "file-fragmented.defragment",
-        "file-fragmented.allocate-one-piece-before",
-    ),
+    remedy=("file-fragmented.allocate",),
     filesystems=("ext4", "xfs", "btrfs"),
     chain=(
         "cost-of-calls",

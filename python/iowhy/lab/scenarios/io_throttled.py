@@ -37,7 +37,7 @@ SCENARIO = Scenario(
     devices=("hdd", "ssd"),
     remedy=(
         "group.no-io-limit",
-        "io-throttled.lift-i-o-limit",
+        "io-throttled.lift-limit",
     ),
     filesystems=("ext4", "xfs"),
     tools=("dd",),

@@ -41,8 +41,8 @@ SCENARIO = Scenario(
     filesystems=("ext4",),
     share_is_gain=False,
     remedy=(
-        "journal-entangled.move-another-filesystem",
-        "journal-entangled.move-files-syncs-another",
+        "journal-entangled.other-filesystem",
+        "journal-entangled.other-filesystem-any",
     ),
     tools=("dd", "seq"),
 )

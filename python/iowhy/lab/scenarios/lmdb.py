@@ -42,8 +42,8 @@ SCENARIO = Scenario(
     ),
     devices=("hdd",),
     remedy=(
-        "shared.read-memory-before-needed",
-        "shared.read-files-memory-before",
+        "shared.warm-cache",
+        "shared.warm-cache-any",
     ),
     filesystems=("ext4", "xfs"),
     tools=("mdb_load", "mdb_dump"),

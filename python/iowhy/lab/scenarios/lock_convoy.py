@@ -24,8 +24,8 @@ SCENARIO = Scenario(
     ),
     devices=("memory", "file"),
     remedy=(
-        "lock-contended.give-separate-file-instead",
-        "lock-contended.give-thread-separate-file",
+        "lock-contended.file-each",
+        "lock-contended.file-each-any",
     ),
     filesystems=("ext4", "xfs"),
     # Eight threads wait in turn; with two processors the fix cannot save all that waiting.

@@ -60,8 +60,8 @@ SCENARIO = Scenario(
     filesystems=("ext4", "xfs"),
     share_is_gain=False,
     remedy=(
-        "sync-storm.write-one-archive-instead",
-        "sync-storm.write-one-archive-instead-2",
+        "sync-storm.one-archive-any",
+        "sync-storm.one-archive",
     ),
     tools=("perl", "sync"),
 )

@@ -60,6 +60,6 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("hdd", "flush-slow"),
-    remedy=("mysql.flush-log-once-second",),
+    remedy=("mysql.flush-each-second",),
     tools=("mariadbd",),
 )

@@ -60,8 +60,8 @@ SCENARIO = Scenario(
     ),
     devices=("hdd",),
     remedy=(
-        "shared.read-memory-before-needed",
-        "shared.read-files-memory-before",
+        "shared.warm-cache",
+        "shared.warm-cache-any",
     ),
     tools=("nginx", "curl"),
 )

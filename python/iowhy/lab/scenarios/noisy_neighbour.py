@@ -52,7 +52,7 @@ SCENARIO = Scenario(
     ),
     devices=("hdd", "ssd"),
     remedy=(
-        "device-contended.run-another-time",
-        "device-contended.run-other-work-another",
+        "device-contended.other-time",
+        "device-contended.other-time-any",
     ),
 )

@@ -36,6 +36,6 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("hdd",),
-    remedy=("device-saturated.read-one-file-after",),
+    remedy=("device-saturated.one-by-one",),
     tools=("dd",),
 )

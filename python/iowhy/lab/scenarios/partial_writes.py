@@ -23,7 +23,7 @@ SCENARIOS = (
             Variant("whole", "4 KiB", lambda s: _overwrite(s, 4096), FINE),
         ),
         devices=("hdd",),
-        remedy=("dd.use-larger-blocks-divided",),
+        remedy=("dd.larger-blocks",),
         tools=("dd",),
     ),
 )

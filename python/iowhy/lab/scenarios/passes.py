@@ -68,8 +68,8 @@ SCENARIO = Scenario(
     ),
     devices=("hdd", "ssd", "flush-slow", "file"),
     remedy=(
-        "cache-thrash.work-parts-fit-memory",
-        "cache-thrash.work-parts-most-steps",
+        "cache-thrash.in-parts-any",
+        "cache-thrash.in-parts",
         "group.more-memory",
     ),
     chain=("cache-thrash.passes", "cache-thrash.used"),

@@ -135,7 +135,7 @@ SCENARIOS = (
             ),
         ),
         devices=("hdd", "flush-slow"),
-        remedy=("postgresql.set-sessions-may-lose",),
+        remedy=("postgresql.asynchronous-commit",),
         tools=_TOOLS,
     ),
     Scenario(
@@ -156,7 +156,7 @@ SCENARIOS = (
             ),
         ),
         devices=("hdd", "flush-slow"),
-        remedy=("postgresql.set-sessions-may-lose",),
+        remedy=("postgresql.asynchronous-commit",),
         tools=(*_TOOLS, "pg_ctl", "pgbench"),
     ),
     Scenario(
@@ -177,7 +177,7 @@ SCENARIOS = (
             ),
         ),
         devices=("hdd", "flush-slow"),
-        remedy=("postgresql.raise-max-wal-size",),
+        remedy=("postgresql.max-wal-size",),
         tools=_TOOLS,
     ),
     Scenario(
@@ -189,9 +189,9 @@ SCENARIOS = (
         ),
         devices=("hdd",),
         remedy=(
-            "postgresql.load-tables-before-first",
-            "shared.read-memory-before-needed",
-            "shared.read-files-memory-before",
+            "postgresql.prewarm",
+            "shared.warm-cache",
+            "shared.warm-cache-any",
         ),
         tools=_TOOLS,
     ),

@@ -40,7 +40,7 @@ SCENARIO = Scenario(
     devices=("hdd",),
     remedy=(
         "group.more-memory",
-        "cache-thrash.raise-memory-limit-control",
+        "cache-thrash.raise-limit",
     ),
     filesystems=("ext4", "xfs"),
 )

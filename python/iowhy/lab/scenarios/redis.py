@@ -31,6 +31,6 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("hdd", "flush-slow"),
-    remedy=("redis.sync-once-second",),
+    remedy=("redis.sync-each-second",),
     tools=("redis-server", "redis-cli", "redis-benchmark"),
 )

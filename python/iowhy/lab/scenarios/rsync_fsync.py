@@ -20,6 +20,6 @@ SCENARIO = Scenario(
         Variant("none", "left to writeback", lambda s: _copy(s), FINE),
     ),
     devices=("hdd", "flush-slow"),
-    remedy=("rsync.sync-once-end-instead",),
+    remedy=("rsync.sync-at-end",),
     tools=("rsync",),
 )

@@ -29,8 +29,8 @@ SCENARIO = Scenario(
     ),
     devices=("ssd",),
     remedy=(
-        "device-slow.move-another-device",
-        "device-slow.move-data-another-device",
+        "device-slow.other-device",
+        "device-slow.other-device-any",
     ),
     filesystems=("ext4", "xfs"),
     share_is_gain=False,

@@ -21,7 +21,7 @@ def _files(
 
 def _no_barrier(stage: Stage) -> Plan:
     if stage.choice.fs == "xfs":
-        raise Problem("variant-nobarrier-xfs-no")
+        raise Problem("variant-not-on-xfs")
     return _files(stage, 64, options=("nobarrier",))
 
 
@@ -36,7 +36,7 @@ def _journal_elsewhere(stage: Stage) -> Plan:
         mkfs = ("-l", f"logdev={journal.path},size=64m")
         options = (f"logdev={journal.path}",)
     else:
-        raise Problem("fs-keeps-no-journal", fs=stage.choice.fs)
+        raise Problem("no-journal-device", fs=stage.choice.fs)
     filesystem = stage.filesystem(data, mkfs=mkfs, options=options)
     return _write(stage, filesystem.path / "files", 64)
 
@@ -82,8 +82,8 @@ SCENARIO = Scenario(
     ),
     devices=("hdd", "flush-slow", "ssd", "file"),
     remedy=(
-        "sync-storm.write-one-archive-instead",
-        "sync-storm.write-one-archive-instead-2",
+        "sync-storm.one-archive-any",
+        "sync-storm.one-archive",
         "sync-storm.sync-once",
     ),
     chain=("in-calls", "flushes", "sync-storm.inodes"),

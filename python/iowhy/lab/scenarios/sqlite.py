@@ -90,7 +90,7 @@ SCENARIOS = (
         figures=(Figure("statements", "/s", 849, None, _rate),),
         # More processor would be the fix; batching only takes work away from it.
         share_is_gain=False,
-        remedy=("sqlite.batch-changes-one-transaction",),
+        remedy=("sqlite.batch-changes",),
         tools=("sqlite3",),
     ),
     Scenario(
@@ -117,7 +117,7 @@ SCENARIOS = (
         filesystems=("ext4", "xfs"),
         chain=("cost-of-calls", "flushes"),
         figures=(Figure("statements", "/s", None, None, _rate),),
-        remedy=("sqlite.batch-changes-one-transaction",),
+        remedy=("sqlite.batch-changes",),
         tools=("sqlite3",),
     ),
 )

@@ -37,6 +37,6 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("hdd", "flush-slow"),
-    remedy=("sqlite.batch-changes-one-transaction",),
+    remedy=("sqlite.batch-changes",),
     tools=("sqlite3",),
 )

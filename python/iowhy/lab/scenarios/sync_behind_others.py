@@ -37,8 +37,8 @@ SCENARIO = Scenario(
     ),
     devices=("hdd",),
     remedy=(
-        "device-contended.run-another-time",
-        "device-contended.run-other-work-another",
+        "device-contended.other-time",
+        "device-contended.other-time-any",
     ),
     tools=("sync", "dd"),
 )

@@ -26,8 +26,8 @@ SCENARIO = Scenario(
     devices=("memory",),
     share_is_gain=False,
     remedy=(
-        "tar.compress-cpus",
-        "xz.compress-cpus",
+        "tar.parallel",
+        "xz.parallel",
     ),
     tools=("tar", "xz"),
 )

@@ -74,9 +74,9 @@ def _scenario(
         ),
         devices=("hdd",),
         remedy=(
-            "metadata-cold.keep-directories-inodes-memory",
-            "shared.read-memory-before-needed",
-            "shared.read-files-memory-before",
+            "metadata-cold.keep-inodes",
+            "shared.warm-cache",
+            "shared.warm-cache-any",
         ),
         tools=(argv(Path())[0], argv.__name__.removeprefix("_")),
     )

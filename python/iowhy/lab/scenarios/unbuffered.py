@@ -55,10 +55,7 @@ SCENARIOS = (
             Variant("buffered", "BufferedInputStream", lambda s: _java(s, "buffered"), COMPUTES),
         ),
         devices=("memory",),
-        remedy=(
-            "java.wrap-file-streams-bufferedinputstream",
-            "small-requests.move-1-mib",
-        ),
+        remedy=("small-requests.larger",),
         tools=("javac", "java"),
     ),
     Scenario(
@@ -68,7 +65,7 @@ SCENARIOS = (
             Variant("unbuffered", "buffering=0", lambda s: _python(s, 0), ("small-requests",)),
             Variant("buffered", "64 KiB", lambda s: _python(s, 1 << 16), COMPUTES),
         ),
-        remedy=("small-requests.move-1-mib",),
+        remedy=("small-requests.larger",),
         devices=("memory",),
     ),
 )

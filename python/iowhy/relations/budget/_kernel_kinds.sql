@@ -2,7 +2,7 @@
 -- uses: call_kinds, calls_by_filesystem, thread_calls, thread_intervals
 -- kept: table
 -- In system calls (of files and directories, or others), freeing memory because there was none (direct reclaim, with
--- the compression of zram and zswap), and the rest: page faults and interrupts. Only where the recorder distinguished them.
+-- the compression of zram and zswap), and the rest: page faults, interrupts, the way into calls and out. Only where the recorder distinguished them.
 -- What the recorder took itself is not in it. System calls are known exactly, the whole by what the kernel's ticks met: a thread has never more of any than the whole.
 -- column tid: thread, id
 -- column kind: what on, text
@@ -56,6 +56,6 @@ SELECT tid, 'other calls', (calls_ns - files_ns) / kernel_ns FROM fitted WHERE c
 UNION ALL
 SELECT tid, 'freeing memory', reclaim_ns / kernel_ns FROM fitted WHERE reclaim_ns > 0
 UNION ALL
-SELECT tid, 'page faults and interrupts', (kernel_ns - calls_ns - reclaim_ns) / kernel_ns
+SELECT tid, 'page faults, interrupts, call entry', (kernel_ns - calls_ns - reclaim_ns) / kernel_ns
 FROM fitted
 WHERE kernel_ns > calls_ns + reclaim_ns

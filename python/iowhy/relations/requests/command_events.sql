@@ -6,7 +6,6 @@
 -- column event: call, operation, wait or request, text
 -- column nested: what is in what, of the same moment: 0 a call, 1 a wait or an operation, 2 a request, number
 -- column name: the call; io_uring or libaio and the operation; the reason of the wait; the operation of the request, text
--- column since_ns: from the end of the thread's previous call to this one's begin, ns
 -- column dur_ns: length; of a request, from queue to completion, ns
 -- column dev: filesystem of the file, id
 -- column ino: inode of the file, id
@@ -21,25 +20,24 @@
 -- column fd: file descriptor, number
 SELECT
     ts_ns, tgid, tid, 'call' AS event, 0 AS nested, name,
-    ts_ns - lag(ts_ns + dur_ns) OVER (PARTITION BY tid ORDER BY ts_ns) AS since_ns,
     dur_ns, dev, ino, CAST(NULL AS BIGINT) AS disk, "offset", bytes, ret,
     cpu_ns, runnable_ns, blocked_ns, sleeping_ns, fd
 FROM syscalls
 UNION ALL
 SELECT
-    submit_ns, tgid, tid, 'operation', 1, api || ' ' || op, NULL,
+    submit_ns, tgid, tid, 'operation', 1, api || ' ' || op,
     complete_ns - submit_ns, dev, ino, NULL, "offset", bytes, ret,
     NULL, NULL, NULL, NULL, NULL
 FROM async_operations
 UNION ALL
 SELECT
-    ts_ns, tgid, tid, 'wait', 1, reason, NULL,
+    ts_ns, tgid, tid, 'wait', 1, reason,
     dur_ns, dev, ino, NULL, NULL, NULL, NULL,
     NULL, NULL, NULL, NULL, NULL
 FROM waits
 UNION ALL
 SELECT
-    queue_ns, tgid, tid, 'request', 2, op, NULL,
+    queue_ns, tgid, tid, 'request', 2, op,
     complete_ns - queue_ns, owner_dev, owner_ino, dev, sector * 512, bytes, error,
     NULL, NULL, NULL, NULL, NULL
 FROM counted_requests

@@ -1,10 +1,10 @@
 -- title: A device that the command waits for: what its waits' files are on
--- uses: devices, filesystems, request_places, served_filesystems, wait_classes, wait_totals
+-- uses: devices, filesystems, request_places, served_filesystems, storage_sleeps, wait_classes, wait_totals
 -- filtered as: nothing
 -- kept: table
 -- The device of a wait is that of the filesystem of its file, for a commit that of its log, and where that shows no requests (a mapped
 -- device) what is below. What a process (FUSE) or a server serves is not a device. A wait without a file, on a filesystem without a disk of its
--- own (tmpfs), or on one of several (btrfs) has none; sync(2)
+-- own (tmpfs), or on one of several (btrfs) has none, nor has one for what is in flight of a ring; sync(2)
 -- waits for every filesystem.
 -- column dev: block device; NULL where the file says none, id
 -- column everywhere: it is sync(2), bool
@@ -35,3 +35,5 @@ WHERE u.dev IS NULL
     AND w.reason IS DISTINCT FROM 'fuse' AND w.reason IS DISTINCT FROM 'network_filesystem'
     AND c.class IN ('read', 'write', 'sync', 'throttled', 'collect')
 GROUP BY 1, 2
+UNION ALL
+SELECT CAST(NULL AS BIGINT), false, sum(sleeping_ns) FROM storage_sleeps WHERE class = 'collect' HAVING count(*) > 0

@@ -36,6 +36,7 @@ def _discover() -> Iterator[Format]:
             long_lines=getattr(module, "LONG_LINES", hasattr(module, "stream")),
             commas_part=getattr(module, "COMMAS_PART", False),
             histograms=getattr(module, "HISTOGRAMS", False),
+            together=getattr(module, "together", None),
         )
 
 

@@ -121,7 +121,7 @@ def _read(
                 data = rest + data
                 order = order or _order(data)
                 if order is None:
-                    raise Problem("not-blktrace-file", path=path)
+                    raise Problem("not-blktrace", path=path)
                 starts, used = _starts(data, order, str(path), done - base - len(data))
                 _take(space, data, starts, order, parsed.lines_understood, comms)
                 parsed.lines_understood += len(starts)

@@ -83,11 +83,11 @@ def stream(path: Path, names: Names, progress: Progress) -> Parsed:
     parsed = Parsed(NAME, units="bytes and seconds, summed over ranks")
     log = backend.log_open(str(path))
     if not log["handle"]:
-        raise Problem("pydarshan-cannot-read-damaged", path=path)
+        raise Problem("darshan-damaged", path=path)
     try:
         _read(parsed, backend, log, names, lambda share: progress(round(share * size), size))
     except Exception as error:  # PyDarshan's reader raises whatever the damage leads to
-        raise Problem("pydarshan-cannot-read", path=path, error=error) from None
+        raise Problem("darshan-unreadable", path=path, error=error) from None
     finally:
         backend.log_close(log)
     parsed.lines_understood = sum(len(rows) for rows in parsed.tables.values()) or 1

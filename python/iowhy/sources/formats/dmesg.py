@@ -1,7 +1,6 @@
-"""The kernel's log (dmesg, journalctl -k, syslog): tasks that hang, I/O errors, link resets, filesystems' errors.
+"""The kernel's log (dmesg, journalctl -k, syslog): tasks that hang (kernel/hung_task.c), and what it says of disks and filesystems.
 
-Sources of the texts: kernel/hung_task.c, block/blk-core.c, drivers/ata/libata-eh.c, drivers/nvme/host/pci.c, fs/ext4/super.c,
-fs/xfs/xfs_log.c. A hanging task is listed after 120 s (kernel.hung_task_timeout_secs), with its kernel stack.
+A hanging task is listed after 120 s (kernel.hung_task_timeout_secs), with its kernel stack.
 """
 
 import re
@@ -12,6 +11,7 @@ from msgspec import Struct, field
 
 from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.formats import _states
+from iowhy.tables.kernel_messages import event_of
 from iowhy.units import plural
 
 NAME = "dmesg"
@@ -26,40 +26,6 @@ _FRAME = re.compile(
 )
 #: Of 32-bit ARM: a function, and the one that called it, which the next line has again.
 _ARM_FRAME = re.compile(r"(?:\[<[0-9a-f]+>\] )?\(([A-Za-z_][\w.]*)\) from \[<[0-9a-f]+>\].*")
-#: Event → (what it is called, pattern with the device's name).
-_EVENTS = (
-    ("io_errors", re.compile(r"(?:critical \w+ error|I/O error), dev (\S+?),? ")),
-    ("io_errors", re.compile(r"Buffer I/O error on (?:dev(?:ice)? )?(\S+?),")),
-    ("link_resets", re.compile(r"(ata\d+)(?:\.\d+)?: (?:hard|soft) resetting link")),
-    ("command_failures", re.compile(r"(ata\d+)(?:\.\d+)?: failed command")),
-    ("media_errors", re.compile(r"(ata\d+)(?:\.\d+)?: error: \{.*\bUNC\b")),
-    ("command_timeouts", re.compile(r"nvme (nvme\d+): I/O (?:tag )?\d+.*timeout")),
-    (
-        "command_timeouts",
-        re.compile(r"sd [\d:]+: \[(sd\w+)\].*(?:timing out|timed out|hostbyte=DID_TIME_OUT)"),
-    ),
-    (
-        "gone",
-        re.compile(
-            r"nvme (nvme\d+): (?:Removing after probe failure|controller is down|Device not ready)"
-        ),
-    ),
-    (
-        "gone",
-        re.compile(
-            r"(mmcblk\d+|mmc\d+): card [0-9a-f]+ removed|sd [\d:]+: \[(sd\w+)\] .*(?:Device offlined|rejecting I/O to offline device)"
-        ),
-    ),
-    ("command_timeouts", re.compile(r"(mmcblk\d+|mmc\d+): (?:Timeout waiting|error -110)")),
-    ("io_errors", re.compile(r"(mmcblk\d+|mmc\d+): error -(?!110)\d+")),
-    ("filesystem_errors", re.compile(r"EXT4-fs (?:error|warning) \(device (\S+?)\)")),
-    (
-        "filesystem_errors",
-        re.compile(r"XFS \((\S+?)\): .*(?:error|corruption|shutdown|Shutting)", re.I),
-    ),
-    ("filesystem_errors", re.compile(r"BTRFS (?:error|critical|warning) \(device (\S+?)[:)]")),
-    ("server_timeouts", re.compile(r"nfs: server (\S+) not responding")),
-)
 #: "[ 12.345678] ", "[Mon Dec 16 12:34:15 2019] ", "Dec 16 12:34:15 host kernel: [ 12.3] ", "<4>".
 _PREFIX = re.compile(
     r"\s*(?:<\d+>)?(?:(?:[A-Z][a-z]{2}\s+\d+ [\d:.]+|\d{4}-\d\d-\d\d[T ]\S+) \S+ kernel: ?)?(?:\[[^\]<]{1,40}\]\s?)?"
@@ -88,11 +54,7 @@ _WORDS = {
 def sniff(lines: Sequence[str], at: int) -> Claim | None:
     """Any line that it understands; else lines that the kernel stamped with seconds, unless another format claims them."""
     text = lines[at]
-    known = (
-        _HUNG.search(text)
-        or _BLOCKED_LIST.search(text)
-        or any(pattern.search(text) for _, pattern in _EVENTS)
-    )
+    known = _HUNG.search(text) or _BLOCKED_LIST.search(text) or event_of(text)
     if known:
         return Claim(0.85, again=True)
     near = lines[at : at + 3]
@@ -124,7 +86,7 @@ class _Log(Struct):
                 self.tasks[-1][2].append(frame[2].split(".")[0])
         elif self.in_stack and (frame := _ARM_FRAME.fullmatch(text.strip())):
             self.tasks[-1][2].append(frame[1].split(".")[0])
-        elif found := _event(text):
+        elif found := event_of(text):
             self.events[found] += 1
             self.in_stack = False
         else:
@@ -162,14 +124,6 @@ def read(block: Block) -> Parsed:
         parsed.measure("kernel log", "without_errors_ns", span * 1e9)
         parsed.note(f"no I/O errors and no hung tasks in {span:,.0f} s of the kernel's log")
     return parsed
-
-
-def _event(text: str) -> tuple[str, str] | None:
-    for name, pattern in _EVENTS:
-        if match := pattern.search(text):
-            device = next(group for group in match.groups() if group)
-            return name, device.strip(",:")
-    return None
 
 
 def _waits_in(frames: Sequence[str]) -> tuple[str, ...]:

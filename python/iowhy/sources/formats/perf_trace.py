@@ -28,7 +28,7 @@ EVENT = (
 )
 _FIELDS = "['at', 'dur', 'comm', 'tid', 'tid2', 'again', 'name', 'rest']"
 #: What is taken apart at once; of a longer line the pieces.
-CHUNK_BYTES, LINE_BYTES = 16 << 20, 1 << 20
+CHUNK_BYTES, LINE_BYTES = 4 << 20, 64 << 10
 _BOOT_MS = 60_000  # relative times begin near 0, those since boot (-T) hardly in its first minute
 
 
@@ -75,9 +75,7 @@ def _parse(
 ) -> Parsed:
     parsed = Parsed(TOOL, units="milliseconds")
     total, bad = _split(space, chunks), space.count("rejects")
-    for n, line in space.rows(
-        f"SELECT n, left(line, 200) FROM rejects ORDER BY n LIMIT {REJECTS_KEPT}"
-    ):
+    for n, line in space.rows(f"SELECT n, line FROM rejects ORDER BY n LIMIT {REJECTS_KEPT}"):
         parsed.reject(int(str(n)), str(line))
     parsed.rejects_dropped += max(0, bad - REJECTS_KEPT)
     parsed.lines_understood += total - bad
@@ -127,7 +125,7 @@ def _split(space: Workspace, chunks: Iterator[dict[str, Any]]) -> int:
                 WHERE e.name <> '' OR e.again <> ''"""
         )
         space.run(
-            """INSERT INTO rejects SELECT n, line FROM split WHERE e.name = '' AND e.again = ''
+            """INSERT INTO rejects SELECT n, left(line, 200) FROM split WHERE e.name = '' AND e.again = ''
                 AND trim(line, ' \n\t') <> ''"""
         )
     return total

@@ -161,7 +161,7 @@ def _follow(job: _Job, messages: IO[bytes]) -> dict[str, Any] | None:
         elif kind == "done":
             job.done(int(value))
         elif kind == "damaged":
-            raise Problem("path-value", path=job.source, value=value)
+            raise Problem("log-damaged", path=job.source, value=value)
         elif kind == "summary":
             return dict(value)
     return None

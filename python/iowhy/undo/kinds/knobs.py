@@ -21,13 +21,15 @@ KNOWN: tuple[tuple[str, str], ...] = (
     # A controller that a new group needs is taken from its parent again.
     (r"/sys/fs/cgroup/([^/]+/)*cgroup\.subtree_control", r"[-+][a-z_]{1,32}"),
     # Scratch disks of the lab: how they appear, and the limits of their writeback.
-    (r"/sys/devices/virtual/block/(loop|zram)\d+/queue/scheduler", _WORD),
     (r"/sys/devices/virtual/block/(loop|zram)\d+/queue/(max_sectors_kb|rotational)", _NUMBER),
     (r"/sys/devices/virtual/bdi/\d+:\d+/(strict_limit|max_ratio)", _NUMBER),
     (r"/sys/class/zram-control/hot_remove", _NUMBER),
     # The lever cpu-frequency.
     (r"/sys/devices/system/cpu/cpufreq/policy\d+/scaling_max_freq", _NUMBER),
-    # What tests of writeback set.
+    # What tune sets, on any disk; dirty limits in tests, too.
+    (r"/sys/devices/([^/]+/)*block/[^/]+/queue/scheduler", _WORD),
+    (r"/sys/devices/([^/]+/)*block/[^/]+/queue/(read_ahead_kb|nr_requests|wbt_lat_usec)", _NUMBER),
+    (r"/sys/kernel/mm/transparent_hugepage/enabled", _WORD),
     (r"/proc/sys/vm/dirty_[a-z_]+", _NUMBER),
 )
 

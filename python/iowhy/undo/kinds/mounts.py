@@ -7,6 +7,7 @@ import re
 import subprocess
 from pathlib import Path
 
+from iowhy.mounts import mount_points
 from iowhy.undo.kinds.entry import (
     SYSTEM_DIRECTORIES,
     Entry,
@@ -17,10 +18,11 @@ from iowhy.undo.kinds.entry import (
     text_of,
     until,
 )
-from iowhy.undo.kinds.mount_points import mount_points
 from iowhy.undo.kinds.trees import MARKER_FILE
 
 _MNT_DETACH, _UMOUNT_NOFOLLOW = 2, 8  # include/linux/fs.h, umount2(2)
+#: What tune puts back on any filesystem: the words of access times, and an interval of commits.
+_HARMLESS = re.compile(r"atime,relatime|noatime|strictatime|commit=[0-9]{1,5}")
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -64,6 +66,9 @@ def opposite_option(option: str, now: tuple[str, ...]) -> str | None:
 
 
 def _check_remount(entry: Entry) -> None:
+    if _HARMLESS.fullmatch(str(entry.get("option"))):
+        path_of(entry, "path")
+        return
     _check_umount(entry)
     text_of(entry, "option", r"[a-z_]+(=[a-z0-9_]+)?")
     # One that is gone was perhaps ours; one that is there without our marker is somebody else's.
@@ -73,16 +78,17 @@ def _check_remount(entry: Entry) -> None:
 
 
 def _undo_remount(entry: Entry) -> None:
-    if entry["path"] not in mount_points():
-        return
+    if entry["path"] in mount_points():
+        remount(entry["path"], entry["option"])
+
+
+def remount(path: str, option: str) -> None:
+    """Changes one option of what is mounted there. Raises Failed."""
     done = subprocess.run(
-        ["mount", "-o", f"remount,{entry['option']}", entry["path"]],
-        capture_output=True,
-        text=True,
-        check=False,
+        ["mount", "-o", f"remount,{option}", path], capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
-        raise Failed(f"remount {entry['path']} with {entry['option']}: {done.stderr.strip()}")
+        raise Failed(f"remount {path} with {option}: {done.stderr.strip()}")
 
 
 UMOUNT = Kind(_check_umount, _undo_umount)

@@ -5,6 +5,7 @@ import shutil
 import stat
 from pathlib import Path
 
+from iowhy.mounts import mount_points
 from iowhy.undo.kinds.entry import (
     SYSTEM_DIRECTORIES,
     Entry,
@@ -14,7 +15,6 @@ from iowhy.undo.kinds.entry import (
     path_of,
     text_of,
 )
-from iowhy.undo.kinds.mount_points import mount_points
 
 MARKER_FILE = ".iowhy-scratch"
 """A directory is only ever removed when this file in it holds the token of the journal's entry."""

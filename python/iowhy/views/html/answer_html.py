@@ -7,7 +7,7 @@ from iowhy.commands.overview import Overview
 from iowhy.views.html.budget_html import budget_svg, legend
 from iowhy.views.html.findings_html import ABOVE, with_commands
 from iowhy.views.html.markup import Markup, Say, element, lines
-from iowhy.whys import classes
+from iowhy.whys import classes, phases
 from iowhy.whys.finding import Finding
 from iowhy.whys.verdict import Verdict
 
@@ -30,7 +30,17 @@ def answer_section(overview: Overview, wrong: Sequence[str], say: Say) -> Markup
         _doubt(found, say),
         _fixes(found, first, say) if leads and first is not None else "",
         _picture(found, first if leads else None),
+        _when(found, say),
     )
+
+
+def _when(found: Verdict, say: Say) -> Markup:
+    """What was done when, if that changes."""
+    done = phases.in_words(found.phases)
+    if not done:
+        return Markup("")
+    items = (element("li", say(one)) for one in done)
+    return lines(element("p", "When", class_="hint"), element("ol", *items))
 
 
 def _doubt(found: Verdict, say: Say) -> Markup:
@@ -46,7 +56,9 @@ def _doubt(found: Verdict, say: Say) -> Markup:
     decides = element(
         "div", element("dt", "Find out"), element("dd", with_commands(say(found.doubt.decided_by)))
     )
-    return element("dl", *suspects, decides, class_="fixes")
+    missing = found.doubt.missing
+    lacks = element("div", element("dt", "Missing"), element("dd", say(missing))) if missing else ""
+    return element("dl", *suspects, lacks, decides, class_="fixes")
 
 
 def _fixes(found: Verdict, first: Finding, say: Say) -> Markup:

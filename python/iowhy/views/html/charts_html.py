@@ -122,7 +122,7 @@ def figure(one: Drawn) -> Markup:
 
 
 def page_data(drawn: Sequence[Drawn], overview: Overview, say: Say) -> dict[str, Any]:
-    """What scripts need: charts by name, the classes of the budget, the findings with their classes."""
+    """What scripts need: charts by name, the classes of the budget, the findings with their classes, the phases."""
     elapsed = overview.verdict.elapsed_s
     return {
         "elapsed_s": elapsed,
@@ -132,6 +132,7 @@ def page_data(drawn: Sequence[Drawn], overview: Overview, say: Say) -> dict[str,
             for one in overview.verdict.findings
             if not one.healthy
         ],
+        "phases": [[one.begin_s, one.end_s, say(one.said)] for one in overview.verdict.phases],
         "charts": [chart_data(one, say) for one in drawn if one.missing is None],
     }
 

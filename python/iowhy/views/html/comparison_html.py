@@ -94,6 +94,7 @@ def _part(found: Comparison, part: str, say: Say) -> Markup:
     made = [
         _difference(found, part),
         _findings(found, part, say),
+        _statements(found, part, say),
         _layers(found, part, say),
         _latencies(found, part, say),
         _paths(found, part, say),
@@ -146,16 +147,25 @@ def _findings(found: Comparison, part: str, say: Say) -> Markup:
     )
 
 
+def _texts(
+    heads: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    say: Say,
+    caption: str | None = None,
+) -> Markup:
+    """A table of texts, the first column of names."""
+    fields = [Field(name, str, left=at == 0) for at, name in enumerate(heads)]
+    return table(fields, [[say(str(cell)) for cell in row] for row in rows], caption=caption)
+
+
 def _layers(found: Comparison, part: str, say: Say) -> Markup:
     if not found.changed:
         return Markup("")
-    heads = comparison_page.LAYER_HEADS
-    fields = [Field(name, str, left=at == 0) for at, name in enumerate(heads)]
-    rows = [[say(str(cell)) for cell in row] for row in comparison_page.layer_rows(found)]
+    rows = comparison_page.layer_rows(found)
     return element(
         "section",
         element("h2", "What changed at each layer"),
-        table(fields, rows),
+        _texts(comparison_page.LAYER_HEADS, rows, say),
         _WHOLE,
         id=f"{part}layers",
     )
@@ -167,9 +177,8 @@ def _latencies(found: Comparison, part: str, say: Say) -> Markup:
     for what, side in (("requests", found.latencies), ("calls", found.call_latencies)):
         if side:
             heads = (what, *comparison_page.LATENCY_HEADS[1:])
-            fields = [Field(name, str, left=at == 0) for at, name in enumerate(heads)]
-            rows = [[say(str(cell)) for cell in row] for row in comparison_page.latency_rows(side)]
-            made.append(table(fields, rows, caption=f"How long {what} took, before → after"))
+            rows = comparison_page.latency_rows(side)
+            made.append(_texts(heads, rows, say, f"How long {what} took, before → after"))
     if not made:
         return Markup("")
     return element(
@@ -181,16 +190,26 @@ def _latencies(found: Comparison, part: str, say: Say) -> Markup:
     )
 
 
+def _statements(found: Comparison, part: str, say: Say) -> Markup:
+    if not found.statements:
+        return Markup("")
+    rows = comparison_page.statement_rows(found)
+    return element(
+        "section",
+        element("h2", "Which statements take more or less time"),
+        _texts(comparison_page.STATEMENT_HEADS, rows, say, "One run of each"),
+        id=f"{part}statements",
+    )
+
+
 def _paths(found: Comparison, part: str, say: Say) -> Markup:
     if not found.paths:
         return Markup("")
-    heads = comparison_page.PATH_HEADS
-    fields = [Field(name, str, left=at == 0) for at, name in enumerate(heads)]
-    rows = [[say(str(cell)) for cell in row] for row in comparison_page.path_rows(found)]
+    rows = comparison_page.path_rows(found)
     return element(
         "section",
         element("h2", "Whose code takes more or less time"),
-        table(fields, rows, caption="Time of all threads"),
+        _texts(comparison_page.PATH_HEADS, rows, say, "Time of all threads"),
         _WHOLE,
         id=f"{part}paths",
     )

@@ -19,6 +19,7 @@ from iowhy.views.html.findings_html import findings_section
 from iowhy.views.html.markup import Markup, Say, element, lines
 from iowhy.views.html.tables_html import report_table
 from iowhy.views.html.whole_page import whole_page
+from iowhy.views.html.would_help_html import would_help_section
 
 #: Charts at the first finding.
 PROOF = 2
@@ -83,7 +84,7 @@ def recording_page(
         answer_section(overview, limits.went_wrong(overview), say),
         _contents(overview, bool(charts), {one.report.name for one in filled}),
         Markup("<main>"),
-        findings_section(overview, targets, say, proof),
+        _why(overview, targets, say, proof),
         budget_section(overview, charts_html.narrowing(shown, find("budget"))),
         charts,
         element(
@@ -112,6 +113,14 @@ def recording_page(
         _foot(place),
     ]
     return whole_page(f"{name}: why is it slow?", body, charts_html.page_data(shown, overview, say))
+
+
+def _why(
+    overview: Overview, targets: Mapping[str, str], say: Say, proof: Sequence[Drawn]
+) -> Markup:
+    """Why it is slow, and what would help."""
+    why = findings_section(overview, targets, say, proof)
+    return lines(why, would_help_section(overview.would_help))
 
 
 def _proof(overview: Overview, figures: Sequence[Drawn]) -> list[Drawn]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from iowhy.invocation import joined, typed
 from iowhy.recordings import Recording
 from iowhy.tables import budget_classes, calls, reasons
+from iowhy.whys.facts.locked import cut
 from iowhy.whys.program import programs as programs_with_remedies
 
 #: What stands for the recording itself.
@@ -174,13 +175,19 @@ def redactor_of(
     paths: Iterable[str],
     labels: Sequence[str] = (),
     programs: Iterable[str] = (),
+    peers: Iterable[str] = (),
+    statements: Iterable[str] = (),
 ) -> Redactor:
     """For one recording or several that are compared; `paths` are those of their files, `labels` what they are called.
 
-    `programs` are the names of processes and threads in them.
+    `programs` are the names of processes and threads in them, `peers` the addresses that they connect to,
+    `statements` what databases ran, and their tables.
     """
     named: list[tuple[str, str | None]] = []
     phrases = [(label, f"recording-{number}") for number, label in enumerate(labels, 1)]
+    phrases += [(peer, f"peer-{number}") for number, peer in enumerate(dict.fromkeys(peers), 1)]
+    for number, text in enumerate(dict.fromkeys(statements), 1):
+        phrases += [(said, f"statement-{number}") for said in dict.fromkeys((text, cut(text)))]
     commands = []
     for one in recordings:
         command, host = one.manifest.command, one.manifest.host

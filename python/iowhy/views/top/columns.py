@@ -62,6 +62,20 @@ DEVICES = (
     column("others_time_share", "others'"),
     column("others_most", "most by", left=True),
 )
+STATEMENTS = (
+    column("statement", "statement", left=True),
+    column("runs", "runs"),
+    column("time_ns", "time"),
+    column("cpu_ns", "CPU"),
+    column("read_ns", "reads"),
+    column("write_ns", "writes"),
+    column("sync_ns", "syncs"),
+    column("server_ns", "asleep"),
+    column("calls", "calls"),
+    column("read_bytes", "read", extra=True),
+    column("written_bytes", "written", extra=True),
+    column("spilled_bytes", "spilled", extra=True),
+)
 FINDINGS = (
     column("cause", "cause", left=True),
     column("gain_share", "could save"),

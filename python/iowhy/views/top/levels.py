@@ -44,13 +44,17 @@ def pages_of(moment: "Moment | None", findings: "Sequence[Row]") -> list[Page]:
     rows: tuple[Sequence[Row], ...] = ((), (), (), ())
     if moment is not None:
         rows = (moment.processes, moment.containers, moment.files, moment.devices)
-    return [
+    pages = [
         Page(TITLES[0], columns.PROCESSES, rows[0], ("tgid",), "process"),
         Page(TITLES[1], columns.CONTAINERS, rows[1], ("container",), "container"),
         Page(TITLES[2], columns.FILES, rows[2], ("path", "dev", "ino"), "file"),
         Page(TITLES[3], columns.DEVICES, rows[3], ("device",), "device"),
         Page(TITLES[4], columns.FINDINGS, findings, ("cause",), "finding"),
     ]
+    if moment is not None and moment.statements:
+        named = ("statement", "statement_id")
+        pages.append(Page("Statements", columns.STATEMENTS, moment.statements, named))
+    return pages
 
 
 def opened(kind: str, row: "Row") -> Level | None:

@@ -9,6 +9,7 @@ from iowhy.whys.causes.cache_thrash import MORE_MEMORY
 from iowhy.whys.causes.readahead_poor import SET, set_readahead
 from iowhy.whys.chain import chain_of, count, link, percent, size
 from iowhy.whys.facts import Facts
+from iowhy.whys.facts.file_sets import read_most
 from iowhy.whys.facts.in_order import JUMPS_MIN
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
 from iowhy.whys.remedy import Remedy
@@ -18,6 +19,8 @@ THROUGH_CACHE = 0.5
 FIRST_TIME = 0.5
 # A file with a smaller share is one among many.
 MOST = 0.2
+# Files with a smaller share are some of several kinds.
+SET_MOST = 0.5
 # Larger requests cost more for their bytes than for the seek; with more in flight the device picks the order.
 SMALL_BYTES = 256 * 1024
 DEPTH = 4.0
@@ -38,8 +41,6 @@ def find(facts: Facts) -> Candidate | None:
     part = first if cache.reread_cost is None else 1 - cache.reread_cost
     # What it wrote past the cache itself was in its hands: to read it back is no first read.
     first, part = first - cache.written_past_share, part - cache.written_past_share
-    # A read while the device stalls costs what the stall does.
-    part *= 1 - facts.stalled[0]
     read = requests.read_bytes if requests.known and requests.read_bytes else None
     bytes_ = cache.added * facts.page_bytes
     through = 1.0 if read is None else min(1.0, bytes_ / read)
@@ -67,7 +68,7 @@ def find(facts: Facts) -> Candidate | None:
                 "cache",
                 "cache-cold.first",
             ),
-            _heaviest(facts),
+            _heaviest(facts) or _set(facts),
             *way,
             links.device_load(facts),
         ),
@@ -99,6 +100,20 @@ def _heaviest(facts: Facts) -> Link | None:
         return None
     return link(
         f"{path} {verb} {percent(share)} of {whole}", share, "share", report, "cache-cold.share"
+    )
+
+
+def _set(facts: Facts) -> Link | None:
+    """The files of one kind that take most of the time in reads."""
+    found = read_most(facts.relations)
+    if found is None or found.share < SET_MOST:
+        return None
+    return link(
+        f"{count(found.files)} files {found.pattern} take {percent(found.share)} of the time in reads",
+        found.share,
+        "share",
+        "files",
+        "cache-cold.set",
     )
 
 
@@ -135,7 +150,7 @@ def _part(facts: Facts) -> Remedy:
     return replace(
         _FEWER,
         do=worded(
-            "cache-cold.read-only-needed-index",
+            "cache-cold.index",
             "Read only what is needed of {data}, by an index of it",
             data=named.data(facts),
         ),
@@ -147,14 +162,14 @@ _NOTHING = Saving(0.0, "the order of reads costs no time here")
 #: Readahead ends where a file does.
 _NEXT_AHEAD = Remedy(
     worded(
-        "cache-cold.prefetch-next-files-posix",
+        "cache-cold.prefetch",
         "Prefetch the next files with POSIX_FADV_WILLNEED while it works on the first",
     ),
     risk="what is prefetched and not used takes memory and device time",
     for_authors=True,
 )
 _FEWER = Remedy(
-    worded("cache-cold.read-only-needed-index-2", "Read only what is needed, by an index"),
+    worded("cache-cold.index-any", "Read only what is needed, by an index"),
     risk="an index that is not kept up to date finds too little",
     for_authors=True,
 )

@@ -33,7 +33,7 @@ _NOT_FOR_WANT = frozenset({Kind.DAMON, Kind.GIVEN_UP, Kind.DROPPED})
 _PARTS_RISK = "a step that needs all of the data at once gives wrong results"
 _PARTS = Remedy(
     worded(
-        "cache-thrash.work-parts-fit-memory",
+        "cache-thrash.in-parts-any",
         "Work in parts that fit into memory: all steps on one part, then the next",
     ),
     risk=_PARTS_RISK,
@@ -41,18 +41,18 @@ _PARTS = Remedy(
 TAKES_MEMORY = "others have less memory"
 RAISE_LIMIT = Remedy(
     worded(
-        "cache-thrash.raise-memory-limit-control",
+        "cache-thrash.raise-limit",
         "Raise the memory limit of its control group (memory.max)",
     ),
     risk=TAKES_MEMORY,
 )
 MORE_MEMORY = Remedy(
-    worded("cache-thrash.use-machine-more-memory", "Use a machine with more memory"),
+    worded("cache-thrash.more-memory", "Use a machine with more memory"),
     risk="more memory costs more",
 )
 _PAST_IT = Remedy(
     worded(
-        "cache-thrash.read-data-used-only",
+        "cache-thrash.read-past-cache",
         "Read data that is used only once with O_DIRECT, so that it evicts nothing",
     ),
     risk="these reads get slower: they have no readahead",
@@ -60,7 +60,7 @@ _PAST_IT = Remedy(
 )
 _OWN_MEMORY = Remedy(
     worded(
-        "cache-thrash.keep-data-used-repeatedly",
+        "cache-thrash.keep-in-program",
         "Keep data that is used repeatedly in the program's own memory",
     ),
     risk="others cannot use that memory, and it can be swapped out",
@@ -70,7 +70,7 @@ _REMEDIES = {
     Kind.DAMON: (
         Remedy(
             worded(
-                "cache-thrash.turn-damon-s-proactive",
+                "cache-thrash.damon-off",
                 "Turn DAMON's proactive reclaim off: `echo N > /sys/module/damon_reclaim/parameters/enabled`",
             ),
             risk="idle memory of other programs stays in use",
@@ -78,7 +78,7 @@ _REMEDIES = {
         _OWN_MEMORY,
         Remedy(
             worded(
-                "cache-thrash.touch-data-more-often",
+                "cache-thrash.touch-often",
                 "Touch the data more often than DAMON's age for cold pages",
             ),
             risk="it takes CPU time",
@@ -87,7 +87,7 @@ _REMEDIES = {
     Kind.DROPPED: (
         Remedy(
             worded(
-                "cache-thrash.stop-program-drops-pages",
+                "cache-thrash.stop-dropping",
                 "Stop the program that drops these pages (drop_caches, POSIX_FADV_DONTNEED)",
             ),
             risk="its own pages stay in the cache, too",
@@ -97,7 +97,7 @@ _REMEDIES = {
     Kind.GIVEN_UP: (
         Remedy(
             worded(
-                "cache-thrash.drop-pages-only-after",
+                "cache-thrash.drop-later",
                 "Drop pages (POSIX_FADV_DONTNEED) only after their last use",
             ),
             risk="the pages take memory for longer",
@@ -107,7 +107,7 @@ _REMEDIES = {
     Kind.OTHERS_NEED: (
         Remedy(
             worded(
-                "cache-thrash.protect-memory-control-group",
+                "cache-thrash.protect-memory",
                 "Protect the memory of its control group (memory.low)",
             ),
             risk="the others run short of memory instead",
@@ -280,7 +280,7 @@ def _in_parts(
     through = "in" if path is None else f"through {path} in"
     sized = Remedy(
         worded(
-            "cache-thrash.work-parts-most-steps",
+            "cache-thrash.in-parts",
             "Work {through} parts of at most {part_bytes:bytes}: all steps on one part, then the next",
             through=through,
             part_bytes=part_bytes,
@@ -367,7 +367,7 @@ def _chain(
             cache.top_times_read,
             "times",
             "cache",
-            "cache-thrash.top-times-read",
+            "cache-thrash.times-read",
         ),
         None
         if len(cache.passes) < 2
@@ -448,7 +448,7 @@ def _pasted_chain(facts: Facts, hit_ratio: float, misses: float) -> tuple[Link, 
             hit_ratio,
             "share",
             "cache",
-            "cache-thrash.hit-ratio-2",
+            "cache-thrash.hit-ratio-shown",
         ),
         link(
             f"{count(misses)} misses: {size(misses * facts.page_bytes)} had to be read in the time shown",
@@ -473,7 +473,7 @@ def _pasted_chain(facts: Facts, hit_ratio: float, misses: float) -> tuple[Link, 
             machine.cached_peak_bytes,
             "bytes",
             "system",
-            "cache-thrash.cached-peak-bytes",
+            "cache-thrash.cached",
         ),
     )
 
@@ -535,5 +535,7 @@ CAUSE = Cause(
     settled_by=next_command.CACHE,
     beats=(
         "cache-cold", "device-saturated", "io-throttled", "queue-shallow", "readahead-poor",
-        "device-slow", "random-access", "memory-pressure", "cpu-serial", "cpu-saturated", "device-contended", "file-fragmented", "metadata-cold"),
+        "device-slow", "random-access", "memory-pressure", "cpu-serial", "cpu-saturated",
+        "device-contended", "file-fragmented", "metadata-cold", "device-capped", "small-requests",
+    ),
 )  # fmt: skip

@@ -79,15 +79,13 @@ def _chain(facts: Facts, share: float, full: float | None, steal: float) -> tupl
 
 _INTERRUPTS = Remedy(
     worded(
-        "cpu-delayed.spread-interrupts-over-cpus",
+        "cpu-delayed.spread-interrupts",
         "Spread the interrupts over all CPUs: `systemctl start irqbalance`",
     ),
     risk="they interrupt work on the other CPUs",
 )
 DEDICATED_CPUS = Remedy(
-    worded(
-        "cpu-delayed.give-virtual-machine-dedicated", "Give this virtual machine dedicated CPUs"
-    ),
+    worded("cpu-delayed.dedicated-cpus", "Give this virtual machine dedicated CPUs"),
     risk="they cost more, and it may have to restart",
 )
 
@@ -117,11 +115,11 @@ CAUSE = Cause(
     ),
     remedies=(
         Remedy(
-            worded("cpu-delayed.hand-work-thread-thread", "Hand work from thread to thread in larger batches: each hand-over waits for a CPU"),
+            worded("cpu-delayed.larger-batches", "Hand work from thread to thread in larger batches: each hand-over waits for a CPU"),
             risk="single items wait longer",
         ),
         Remedy(
-            worded("cpu-delayed.keep-cpus-out-deep", "Keep CPUs out of deep sleep: `tuned-adm profile latency-performance`"),
+            worded("cpu-delayed.no-deep-sleep", "Keep CPUs out of deep sleep: `tuned-adm profile latency-performance`"),
             risk="it uses more power",
         ),
         DEDICATED_CPUS,

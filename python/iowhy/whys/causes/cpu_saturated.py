@@ -3,7 +3,7 @@
 from iowhy.invocation import as_root
 from iowhy.relations.cpu_limits import SATURATED, SHORTAGE
 from iowhy.sentences import Sentence, worded
-from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
+from iowhy.whys import classes, evidence, for_users, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link, percent, plural
 from iowhy.whys.facts import Facts
@@ -22,13 +22,13 @@ NONE = 0.01
 
 _WHO = Remedy(
     worded(
-        "cpu-saturated.list-uses-cpus",
+        "cpu-saturated.list-users",
         "List what uses the CPUs: `top -b -n 1 -o %CPU | head -n 20`",
     ),
     looks=True,
 )
 _MORE = Remedy(
-    worded("cpu-saturated.use-machine-more-cpus", "Use a machine with more CPUs"),
+    worded("cpu-saturated.more-cpus-any", "Use a machine with more CPUs"),
     risk="more CPUs cost more",
 )
 
@@ -73,7 +73,7 @@ def _remedies(facts: Facts, *, crowded: bool, bound: bool) -> tuple[Remedy, ...]
         if cpus is None
         else Remedy(
             worded(
-                "cpu-saturated.use-machine-cpus-instead",
+                "cpu-saturated.more-cpus",
                 "Use a machine with {value} CPUs instead of {cpus}",
                 value=2 * cpus,
                 cpus=cpus,
@@ -82,16 +82,17 @@ def _remedies(facts: Facts, *, crowded: bool, bound: bool) -> tuple[Remedy, ...]
         )
     )
     if crowded:
-        return (_recorded_too(facts) or evidence.before_others(facts), _WHO, more)
+        return (_recorded_too(facts) or for_users.before_others(facts), _WHO, more)
     if bound:
         return (evidence.let_run_on_all(facts), more, _WHO)
     if who:
         apart = Remedy(
-            worded("cpu-saturated.move-another-machine", "Move {who} to another machine", who=who),
+            worded("cpu-saturated.other-machine", "Move {who} to another machine", who=who),
             risk="it is down while it moves",
         )
         return (more, apart, _WHO)
-    return (more, _WHO if facts.budget.basis == "machine" else evidence.by_function(facts))
+    # Of a machine it is not known yet whose work the CPUs do.
+    return (_WHO, more) if facts.budget.basis == "machine" else (more, evidence.by_function(facts))
 
 
 def _summary(facts: Facts, full: float, runnable: float, *, crowded: bool) -> Sentence:
@@ -211,7 +212,7 @@ def _recorded_too(facts: Facts) -> Remedy | None:
         return None
     return Remedy(
         worded(
-            "cpu-saturated.see-how-much-cpus",
+            "cpu-saturated.see-server",
             "See how much of the CPUs process {tgid} takes, which serves {mount}, while {who} runs again: `{as_root} run -p {tgid} --duration 30s`",
             tgid=serving.tgid,
             mount=serving.mount or "files of this",

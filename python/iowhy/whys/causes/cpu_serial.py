@@ -116,7 +116,7 @@ def _summary(facts: Facts, parallel: bool, bound: int | None) -> Sentence:
             if others is None
             else " while others idle"
             if others < 1
-            else " while 1 other idles"
+            else " while the other idles"
             if others == 1
             else " while {others} others idle"
         ),
@@ -250,16 +250,16 @@ def _chain(facts: Facts, share: float, computing_syncs: tuple[Link, ...]) -> tup
 
 _PARALLEL_RISK = "more memory in use; steps that depend on each other may fail"
 _IN_PARALLEL = Remedy(
-    worded("cpu-serial.divide-work-among-several", "Divide the work among several processes"),
+    worded("cpu-serial.divide-work", "Divide the work among several processes"),
     risk=_PARALLEL_RISK,
     for_authors=True,
 )
 _WHERE = Remedy(
-    worded("cpu-serial.see-functions-take-time", "See which functions take the time: `perf top`"),
+    worded("cpu-serial.see-functions", "See which functions take the time: `perf top`"),
     looks=True,
 )
 _FASTER = Remedy(
-    worded("cpu-serial.use-cpu-faster-single", "Use a CPU with a faster single core"),
+    worded("cpu-serial.faster-core", "Use a CPU with a faster single core"),
     risk="it costs more",
 )
 
@@ -276,7 +276,7 @@ def _parallel(facts: Facts) -> Remedy:
     who = facts.run.who
     if facts.run.mode == "run":
         do = worded(
-            "cpu-serial.one-for-each-cpu",
+            "cpu-serial.one-per-cpu",
             "Run one {who} for each of the {cpus} CPUs, each with its part of the input",
             cpus=cpus,
             who=who,

@@ -215,8 +215,8 @@ CAUSE = Cause(
     ),
     fooled_by=("a quota of a parent group that the recorder cannot read",),
     remedies=(
-        Remedy(worded("cpu-throttled.give-control-group-more", "Give its control group more CPUs (cpu.max)"), risk=_TAKES),
-        Remedy(worded("cpu-throttled.run-many-threads-quota", "Run it with as many threads as its quota has CPUs"), risk="less is done at a time"),
+        Remedy(worded("cpu-throttled.more-cpus", "Give its control group more CPUs (cpu.max)"), risk=_TAKES),
+        Remedy(worded("cpu-throttled.fewer-threads-any", "Run it with as many threads as its quota has CPUs"), risk="less is done at a time"),
     ),
     experiment="cpu-quota",
     find=find,

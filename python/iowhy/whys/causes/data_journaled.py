@@ -19,14 +19,14 @@ BYTES_MIN = 16 * 1024 * 1024
 
 _ONCE = Remedy(
     worded(
-        "data-journaled.mount-data-ordered-default",
+        "data-journaled.ordered-any",
         "Mount it with data=ordered, the default of ext4",
     ),
-    risk="the filesystem is away while it is mounted again; after a crash, an overwritten file may mix old and new data",
+    risk="stop what uses the filesystem first; after a crash, an overwritten file may mix old and new data",
 )
 _LARGER = Remedy(
     worded(
-        "data-journaled.give-larger-journal-emptied",
+        "data-journaled.larger-journal",
         "Give it a larger journal, which is emptied less often: `tune2fs -J size=4096`",
     ),
     risk="downtime while it is unmounted, and less space for data",
@@ -62,7 +62,7 @@ def _remedies(facts: Facts, mount: str) -> tuple[Remedy, ...]:
     if device is None or mount == "/":
         return (_ONCE,)
     once = worded(
-        "data-journaled.mount-again",
+        "data-journaled.ordered",
         "Write data once: `umount {mount} && mount -o data=ordered {device} {mount}`",
         mount=at,
         device=device,
@@ -79,7 +79,7 @@ def _chain(facts: Facts, filesystem: Filesystem, asked: float, moved: float) -> 
             None,
             "text",
             "device-facts",
-            "data-journaled.device-facts",
+            "data-journaled.mounted",
         ),
         link(
             f"{facts.run.who} writes {size(asked)}, and {facts.requests.device or 'the device'} {size(moved)}",
@@ -133,7 +133,12 @@ CAUSE = Cause(
     ),
     remedies=(_ONCE, _LARGER),
     find=find,
+    trouble="metadata",
     unseen_without=("syscalls", "block_requests"),
     settled_by=next_command.DEVICE,
-    beats=("device-saturated", "device-slow", "journal-entangled", "flush-cost", "dirty-throttled", "writeback-scattered"),
+    beats=(
+        "device-saturated", "device-slow", "journal-entangled", "flush-cost", "dirty-throttled",
+        "writeback-scattered", "device-capped", "queue-shallow", "random-access", "small-requests",
+        "file-fragmented",
+    ),
 )  # fmt: skip

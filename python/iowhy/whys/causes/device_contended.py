@@ -104,7 +104,7 @@ def _later(facts: Facts, dirtier: Culprit | None, loudest: str | None) -> Remedy
     return replace(
         _LATER,
         do=worded(
-            "device-contended.run-another-time",
+            "device-contended.other-time",
             "Run {other} at another time",
             other=named.other(facts, who),
         ),
@@ -117,7 +117,7 @@ def _weight(facts: Facts) -> Remedy:
     if found is not None and found not in WEIGHS and device is not None:
         return Remedy(
             worded(
-                "device-contended.let-share-time-fairly",
+                "device-contended.fair-scheduler",
                 "Let {device} share its time fairly: `echo bfq > /sys/block/{device}/queue/scheduler`",
                 device=device,
             ),
@@ -130,7 +130,7 @@ def _weight(facts: Facts) -> Remedy:
     return replace(
         _WEIGHT,
         do=worded(
-            "device-contended.give-higher-i-o",
+            "device-contended.priority",
             "Give it a higher I/O priority: `ionice -c 2 -n 0 {what}`",
             what=what,
         ),
@@ -142,7 +142,7 @@ def _another(facts: Facts) -> Remedy:
     return replace(
         _ANOTHER,
         do=worded(
-            "device-contended.move-another-device",
+            "device-contended.other-device",
             "Move {data} to another device",
             data=named.data(facts),
         ),
@@ -194,25 +194,25 @@ def _by_counters(facts: Facts) -> Candidate | None:
 WEIGHS = frozenset({"bfq", "mq-deadline"})
 _SLOWER = "the others get slower"
 _LATER = Remedy(
-    worded("device-contended.run-other-work-another", "Run the other work at another time"),
+    worded("device-contended.other-time-any", "Run the other work at another time"),
     risk="it finishes later",
 )
 _WEIGHT = Remedy(
     worded(
-        "device-contended.start-higher-i-o",
+        "device-contended.priority-any",
         "Start it with a higher I/O priority: `ionice -c 2 -n 0`",
     ),
     risk=_SLOWER,
 )
 _LESS_DIRTY = Remedy(
     worded(
-        "device-contended.let-less-wait-written",
+        "device-contended.less-dirty",
         "Let less wait to be written: `sysctl vm.dirty_bytes=67108864`",
     ),
     risk="all programs that write much get slower",
 )
 _ANOTHER = Remedy(
-    worded("device-contended.move-data-another-device", "Move its data to another device"),
+    worded("device-contended.other-device-any", "Move its data to another device"),
     risk="downtime while data moves",
 )
 
@@ -255,8 +255,9 @@ CAUSE = Cause(
     ),
     experiment="fast-device",
     find=find,
+    trouble="neighbours",
     settled_by=next_command.DEVICE,
     beats=(
         "device-saturated", "device-slow", "queue-shallow", "random-access", "small-requests",
-        "cache-cold", "sync-storm", "flush-cost", "writeback-scattered", "metadata-cold", "readahead-poor", "file-fragmented", "partial-writes"),
+        "cache-cold", "sync-storm", "flush-cost", "writeback-scattered", "metadata-cold", "readahead-poor", "file-fragmented"),
 )  # fmt: skip

@@ -27,21 +27,21 @@ BACK = 0.5
 
 _THROUGH = Remedy(
     worded(
-        "device-saturated.write-through-page-cache",
+        "device-saturated.page-cache",
         "Write through the page cache (without O_DIRECT) what is read back soon",
     ),
     risk="it takes that much memory from others",
 )
 _SPLIT = Remedy(
-    worded("device-saturated.stripe-data-over-two", "Stripe the data over two devices (RAID 0)"),
+    worded("device-saturated.stripe", "Stripe the data over two devices (RAID 0)"),
     risk="downtime while data moves; all of it is lost if one device fails",
 )
 _FASTER = Remedy(
-    worded("device-saturated.move-data-faster-device", "Move its data to a faster device"),
+    worded("device-saturated.faster-device-any", "Move its data to a faster device"),
     risk="downtime for the move; the device costs money",
 )
 _LARGER = Remedy(
-    worded("device-saturated.ask-data-order-1", "Ask for its data in order, 1 MiB at a time"),
+    worded("device-saturated.in-order-any", "Ask for its data in order, 1 MiB at a time"),
     risk="results come in another order",
     for_authors=True,
 )
@@ -117,7 +117,8 @@ def _says(
     facts: Facts, large: bool, run: float | None, median: float | None, depth: float
 ) -> Sentence:
     """What it did in that time."""
-    words = "waiting for {device}, which is nearly always busy" + (
+    way = {"read": "reads from ", "write": "writes to "}.get(facts.requests.direction or "", "")
+    words = f"waiting for {way}{{device}}, which is nearly always busy" + (
         " and moves data in runs of {run:bytes}"
         if run is not None
         else " and moves large requests (median {each:bytes})"
@@ -144,7 +145,7 @@ def _faster(facts: Facts) -> Remedy:
     return replace(
         _FASTER,
         do=worded(
-            "device-saturated.move-faster-device",
+            "device-saturated.faster-device",
             "Move {data} to a faster device",
             data=named.data(facts),
         ),
@@ -156,7 +157,7 @@ def _in_order(facts: Facts) -> tuple[Remedy, ...]:
     path, room = named.file(facts), facts.machine.cache_room_bytes
     large = Remedy(
         worded(
-            "device-saturated.ask-order-1-mib",
+            "device-saturated.in-order",
             "Ask for {data} in order, 1 MiB at a time",
             data=named.data(facts),
         ),
@@ -193,7 +194,7 @@ def _large_from(facts: Facts) -> int:
 
 _TAKE_TURNS = Remedy(
     worded(
-        "device-saturated.read-one-file-after",
+        "device-saturated.one-by-one",
         "Read one file after the other: read at once, they make the device jump between them",
     ),
     risk="fewer threads work at the same time",

@@ -1,19 +1,30 @@
 """The device takes long for a request although it has few."""
 # long: a stuck, a stalling and a slow device differ in evidence and remedies
 
-import re
-
 from msgspec import Struct
 from msgspec.structs import replace
 
-from iowhy.sentences import Sentence, worded
-from iowhy.whys import classes, evidence, health, links, named, next_command, saving, thresholds
+from iowhy.sentences import worded
+from iowhy.whys import (
+    classes,
+    evidence,
+    health,
+    links,
+    named,
+    next_command,
+    saving,
+    slow_device,
+    thresholds,
+)
 from iowhy.whys.budget import NO_DIRECTION
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, duration, link, percent, plural
 from iowhy.whys.facts import Facts
+from iowhy.whys.facts.requests import slow_ns
 from iowhy.whys.facts.silent import SILENT_NS, silent, waits_for
-from iowhy.whys.facts.stalls import OUTLIERS, SCATTERED, SHALLOW
+from iowhy.whys.facts.stalls import LONG_FLUSH, OUTLIERS, SCATTERED, SHALLOW
+from iowhy.whys.facts.uneven import FLASH_NS as LATE_FLASH_NS
+from iowhy.whys.facts.uneven import TIMES
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
 from iowhy.whys.remedy import Remedy
 
@@ -23,7 +34,6 @@ FLASH_NS = 1e6
 # 50 MB/s: the inner tracks of an old disk.
 SLOWEST_BYTES_PER_NS = 0.05
 REQUESTS_MIN = 16
-ERRORS = 0.001
 # The part of a request's time beyond what any disk takes; from it on, all of the waiting is for the device.
 LATE = 0.3
 # A device that works less than this is not what is waited for.
@@ -33,8 +43,6 @@ USED = 0.1
 # With a longer queue, of a device that rests (is busy less than ALWAYS), how much longer than allowed a request must take.
 ALWAYS = 0.9
 BURSTS = 2.0
-#: Linux disks that SMART can be read from: not virtual ones, arrays or volumes.
-_HAS_SMART = re.compile(r"sd[a-z]+|nvme\d+n\d+")
 
 
 class Part(Struct, frozen=True):
@@ -54,7 +62,7 @@ class Part(Struct, frozen=True):
 
 
 def find(facts: Facts) -> Candidate | None:
-    """Long service at a shallow queue, a few requests that take most of the time, or errors."""
+    """Long service at a shallow queue, longer than at other times or than a twin's, or a few requests that take most of the time."""
     found = _found(facts)
     return None if found is None else replace(found, chain=(*found.chain, *health.reported(facts)))
 
@@ -75,62 +83,65 @@ def _found(facts: Facts) -> Candidate | None:
     allowed = SERVICE_NS + moving
     usual = allowed if requests.rotational is not False else FLASH_NS + moving
     shallow = requests.depth is not None and requests.depth <= SHALLOW
-    late, count = facts.stalled
-    outliers = count >= 1
-    slow = requests.count >= REQUESTS_MIN and median > allowed and shallow
-    failing = requests.errors > 0 and requests.errors >= ERRORS * requests.count
-    if not (slow or outliers or failing):
-        return None
-    beyond = Part.of(allowed, median, usual) if slow else Part(late, 1.0)
-    if failing:
-        beyond = Part(1.0, 1.0)
+    if requests.count < REQUESTS_MIN or median <= allowed or not shallow:
+        return _than_usual(facts, median)
+    beyond = Part.of(allowed, median, usual)
     # If it has no request in that time, it is not its answer that is waited for (but a limit above the queue, say).
-    busy = evidence.busy_while_waiting(facts) if slow and not (outliers or failing) else None
+    busy = None if facts.stalled.share else evidence.busy_while_waiting(facts)
     return Candidate(
         claims=(Claim(classes.STORAGE, fraction=beyond.claimed * (1.0 if busy is None else busy)),),
-        chain=_chain(facts, median, (count, late) if outliers else None, failing),
-        summary=_says(facts, failing, count if outliers and not slow else None, median),
-        saving=Saving(
-            beyond.saved,
-            f"if {requests.device} answers in {duration(usual)}"
-            if slow and not failing
-            else f"if {requests.device} answers like other devices",
+        chain=_chain(facts, median),
+        summary=worded(
+            "device-slow.requests",
+            "waiting for {device}, which takes {each:ns} per request though its queue is short",
+            device=requests.device,
+            each=median,
         ),
+        saving=Saving(beyond.saved, f"if {requests.device} answers in {duration(usual)}"),
         remedies=_remedies(facts, requests.device),
         needs=("block_requests",),
     )
 
 
-def _says(facts: Facts, failing: bool, stalled: int | None, median: float) -> Sentence:
-    """What it did in that time."""
-    return worded(
-        "device-slow.requests",
-        "waiting for {device}, which "
-        + (
-            "failed {errors:count request}"
-            if failing
-            else (
-                "stalled for {requests:count request}"
-                if stalled is not None
-                else "takes {each:ns} per request though its queue is short"
-            )
+def _than_usual(facts: Facts, median: float) -> Candidate | None:
+    """It stalls, or takes longer than it usually does, or than a disk like it."""
+    stalled, uneven, failing = facts.stalled, facts.uneven, facts.failing
+    if not stalled.share and uneven is None:
+        return None
+    if failing is not None and failing.dev == facts.requests.dev:
+        return None  # it is part of that (device-failing)
+    stalls = uneven is None or stalled.share >= uneven.part
+    name = facts.requests.device if uneven is None or stalls else uneven.name
+    # Of what a limit above the queue holds back, it has only a part; while it is silent, or behind a deep queue, all wait for it.
+    shallow = facts.requests.depth is not None and facts.requests.depth <= SHALLOW
+    busy = evidence.busy_while_waiting(facts) if shallow and not stalled.silences else None
+    excess = slow_device.excess(facts) * (1.0 if busy is None else busy)
+    return Candidate(
+        claims=(Claim(classes.STORAGE, fraction=excess),),
+        chain=_chain(facts, median, *slow_device.unevenness(uneven)),
+        summary=slow_device.stalls(facts)
+        if uneven is None or stalls
+        else slow_device.later(uneven),
+        saving=saving.all_of_it(
+            f"if {name} always answers as at other times"
+            if uneven is None or uneven.twin is None or stalls
+            else f"if {name} answers as {uneven.twin} does"
         ),
-        device=facts.requests.device,
-        errors=facts.requests.errors,
-        requests=stalled,
-        each=median,
+        remedies=_remedies(facts, name),
+        # What waits at a ceiling is late for that.
+        excess=facts.ceiling is None,
+        needs=("block_requests",),
     )
 
 
-def _chain(
-    facts: Facts, median: float, outliers: tuple[int, float] | None, failing: bool
-) -> tuple[Link, ...]:
-    """What its requests take; `outliers`: how many take far longer, and their share of the service time."""
-    requests = facts.requests
+def _chain(facts: Facts, median: float, *more: Link) -> tuple[Link, ...]:
+    """When it answered nobody, what its requests take, and how many take far longer."""
+    requests, stalled = facts.requests, facts.stalled
     shallow = requests.depth is not None and requests.depth <= SHALLOW
-    count, late = outliers or (0, 0.0)
     return chain_of(
         links.in_calls(facts, classes.STORAGE, "is spent waiting for storage"),
+        *slow_device.silences(facts),
+        *more,
         link(
             f"{requests.device} takes a median of {duration(median)} per request"
             + ("" if requests.depth is None else f", at a queue depth of {requests.depth:.1f}"),
@@ -140,24 +151,15 @@ def _chain(
             "device-slow.median",
         ),
         None
-        if not outliers
+        if not stalled.late
         else link(
-            f"{plural(count, 'request')} of more than 100 ms {'takes' if count == 1 else 'take'} "
-            f"{percent(late)} of all requests' service time"
+            f"{plural(stalled.requests, 'request')} of more than {duration(slow_ns(requests.rotational))} {'takes' if stalled.requests == 1 else 'take'} "
+            f"{percent(stalled.late)} of all requests' service time"
             + ("" if shallow else ", and the device completes hardly any other then"),
-            late,
+            stalled.late,
             "share",
             "request-latency",
             "device-slow.late",
-        ),
-        None
-        if not failing
-        else link(
-            f"{plural(requests.errors, 'request')} failed",
-            requests.errors,
-            "errors",
-            "events",
-            "device-slow.errors",
         ),
     )
 
@@ -228,7 +230,7 @@ def _silent(facts: Facts) -> Candidate | None:
         saving=saving.all_of_it(f"if {found.name} answers at all"),
         remedies=_remedies(facts, found.name),
         confidence=0.85,
-        never_ends=True,
+        comes_first=True,
         needs=("disk_samples",),
     )
 
@@ -241,7 +243,9 @@ def _counters(facts: Facts) -> Candidate | None:
         return None
     busy, known = device.busy_share or 0.0, facts.budget.known
     allowed = SERVICE_NS + (device.request_bytes or 0.0) / SLOWEST_BYTES_PER_NS
-    if device.wait_ns <= allowed or busy < (WORKS if known else USED):
+    # Of the time in which the command waits, where that is known: it may be little of all.
+    works = evidence.busy_while_waiting(facts) if known else busy
+    if device.wait_ns <= allowed or (works or 0.0) < (WORKS if known else USED):
         return None
     # That requests come many at a time explains some waiting, if the device rests in between not all of it.
     bursts = device.depth > SHALLOW
@@ -279,12 +283,12 @@ _NOBODY_WAITS = "the text does not show whether anything waits for the device"
 
 _ONLY_MEANS = "only the counters' averages are known, not single requests"
 _MOVE = Remedy(
-    worded("device-slow.move-data-another-device", "Move its data to another device"),
+    worded("device-slow.other-device-any", "Move its data to another device"),
     risk="downtime while it is copied",
 )
 _CHECK = Remedy(
     worded(
-        "device-slow.look-device-s-errors",
+        "device-slow.see-errors-any",
         "Look for the device's errors in the kernel's log: `dmesg -T --level err,warn`",
     ),
     looks=True,
@@ -296,56 +300,29 @@ def _remedies(facts: Facts, name: str | None) -> tuple[Remedy, ...]:
     move = replace(
         _MOVE,
         do=worded(
-            "device-slow.move-another-device",
+            "device-slow.other-device",
             "Move {data} to another device",
             data=named.data(facts),
         ),
     )
-    return (_CHECK if name is None else _check(name), move)
-
-
-def _check(name: str) -> Remedy:
-    """A disk reports on itself, a virtual one can only be seen from its host."""
-    if _HAS_SMART.fullmatch(name):
-        return Remedy(
-            worded(
-                "device-slow.ask-own-errors",
-                "Ask {name} for its own errors: `smartctl -a /dev/{name}`",
-                name=name,
-            ),
-            looks=True,
-        )
-    if evidence.SAYS_SO_ALWAYS.fullmatch(name):
-        return Remedy(
-            worded(
-                "device-slow.look-errors",
-                "Look for errors of {name}: `dmesg -T | grep {name}`",
-                name=name,
-            ),
-            looks=True,
-        )
-    return Remedy(
-        worded(
-            "device-slow.look-errors-2",
-            "Look for errors of {name}: `dmesg -T | grep {name}`",
-            name=name,
-        ),
-        looks=True,
-    )
+    return (_CHECK if name is None else slow_device.look(name), move)
 
 
 CAUSE = Cause(
     name="device-slow",
-    title="A slow or failing device",
+    title="A slow device",
     meaning=(
-        "Requests take far longer than reaching and moving the data should, though the queue is short. "
-        "The disk may be failing, the network behind it full, its array or host overloaded."
+        "Requests take far longer than reaching and moving the data should, than the same requests take at other times, or than a disk "
+        "of the same kind takes for them, though the queue is short. Or the device answers nobody for a while. "
+        "The disk may be about to fail, the network behind it full, its array or host overloaded."
     ),
     measured=(
         "Time from issue to completion, without flushes, at the queue depth of the run. The share of "
-        "service time in requests above 100 ms and 20 times the median. In a deep queue, only those count "
+        "service time in requests above 100 ms (50 ms if it does not turn) and 20 times the median. In a deep queue, only those count "
         "during which the device completes less than half as many requests as at other times: that it serves "
-        "others first is not its fault. Errors. A device that the command waits for and that, by its own counters, has requests in flight but completes none until the recording ends, does not answer. With another tool's figures, also what smartctl, nvme "
+        "others first is not its fault. Times in which it has requests and answers none: when, how long, what was asked, who waited. Of requests "
+        "that find its queue all but empty, and no flush, those of one size, direction and order: what half of them take in each 100 ms, "
+        "compared with its own quick tenth, and with disks of its model, size and driver, or of its array. A device that the command waits for and that, by its own counters, has requests in flight but completes none until the recording ends, does not answer. With another tool's figures, also what smartctl, nvme "
         "smart-log, /proc/mdstat and the kernel's log report about that disk."
     ),
     thresholds=(
@@ -384,8 +361,16 @@ CAUSE = Cause(
         ),
         Threshold("requests, at least", REQUESTS_MIN, "requests", "with fewer, the median is chance"),
         Threshold(
-            "requests that fail, at least", ERRORS, "share",
-            "one in a thousand, retried for seconds, already takes most of the time",
+            "longer than usual, or than a disk like it, at least", TIMES, "times",
+            "less is the spread of seeks, of a queue of two, or of work in the background",
+        ),
+        Threshold(
+            "and if it does not turn, at least", LATE_FLASH_NS, "ns",
+            "flash answers in 0.1 ms, behind a network in 1 ms; a disk that turns may take 20 ms",
+        ),
+        Threshold(
+            "a flush, longer than usual, from which it is a stall", LONG_FLUSH, "times",
+            "below it, flash may be busy with what was written",
         ),
         Threshold(
             "busy without completing a request, at least", links.STUCK, "share",
@@ -395,6 +380,8 @@ CAUSE = Cause(
     fooled_by=(
         "another user of the same array or host, whose load cannot be seen from here",
         "a power-saving disk that spins up once",
+        "a volume of which a part is in its host's memory: that part is quick",
+        "two volumes of one size on different storage, which are taken for twins",
         "a request that a device with a deep queue postpones while it answers others at full rate: not "
         "counted",
         "stalls under a deep queue of scattered writes, which a disk that empties its write cache shows too: "

@@ -37,7 +37,7 @@ def find(facts: Facts) -> Candidate | None:
     )
     if share < SHARE:
         return None
-    fits, less = _fits(facts), evidence.compress(facts)
+    all_fits, less = fits(facts), evidence.compress(facts)
     limit = None
     if writeback.limit_pages is not None and writeback.dirty_pages is not None:
         limit = link(
@@ -73,9 +73,9 @@ def find(facts: Facts) -> Candidate | None:
         ),
         summary=_says(facts),
         saving=saving.all_of_it("if all written data may stay in memory until the end")
-        if fits
+        if all_fits
         else saving.half("bytes, or a device twice as fast"),
-        remedies=(_raise(facts), less, _EARLIER) if fits else (less, _EARLIER),
+        remedies=(_raise(facts), less, _EARLIER) if all_fits else (less, _EARLIER),
         needs=("dirty_throttle", "waits"),
     )
 
@@ -89,7 +89,7 @@ def _says(facts: Facts) -> Sentence:
     )
 
 
-def _fits(facts: Facts) -> bool:
+def fits(facts: Facts) -> bool:
     """Whether all that it writes fits into half of the memory that it may use; False if not known."""
     written, room = facts.calls.writes.done_bytes, facts.machine.cache_room_bytes
     return written is not None and room is not None and written <= room / 2
@@ -114,7 +114,7 @@ def _raise(facts: Facts) -> Remedy:
     values = f"vm.dirty_background_bytes={background:.0f} vm.dirty_bytes={limit:.0f}"
     return Remedy(
         worded(
-            "dirty-throttled.let-more-unwritten-data",
+            "dirty-throttled.raise-limit",
             "Let more unwritten data stay in memory: `sysctl {values}`",
             values=values,
         ),
@@ -126,14 +126,14 @@ _MIB = 1 << 20
 _RISK = "a crash loses more data, and the next sync of any program takes longer"
 _RAISE = Remedy(
     worded(
-        "dirty-throttled.let-more-unwritten-data-2",
+        "dirty-throttled.raise-limit-any",
         "Let more unwritten data stay in memory: `sysctl vm.dirty_background_ratio=40 vm.dirty_ratio=80`",
     ),
     risk=_RISK,
 )
 _EARLIER = Remedy(
     worded(
-        "dirty-throttled.start-writeback-earlier-shorter",
+        "dirty-throttled.writeback-earlier",
         "Start writeback earlier, for shorter pauses: `sysctl vm.dirty_background_bytes=67108864`",
     ),
     risk="data that changes again soon is written twice",
@@ -156,6 +156,7 @@ CAUSE = Cause(
     remedies=(_RAISE, evidence.COMPRESS, _EARLIER),
     experiment="fast-device",
     find=find,
+    trouble="dirty pages",
     unseen_without=("waits",),
     settled_by=next_command.DIRTY,
     beats=("device-saturated",),

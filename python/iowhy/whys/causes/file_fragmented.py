@@ -53,7 +53,7 @@ def find(facts: Facts) -> Candidate | None:
                 remains_ns,
                 "ns",
                 "files",
-                "file-fragmented.remains-ns",
+                "file-fragmented.remains",
             ),
         ),
         summary=worded(
@@ -73,14 +73,14 @@ def find(facts: Facts) -> Candidate | None:
 _BUSY = "heavy I/O while it runs"
 _COPY = Remedy(
     worded(
-        "file-fragmented.write-again-one-piece",
+        "file-fragmented.rewrite-any",
         "Write it again in one piece: copy it, and rename the copy",
     ),
     risk=_BUSY,
 )
 _ALLOCATE = Remedy(
     worded(
-        "file-fragmented.allocate-file-one-piece",
+        "file-fragmented.allocate-any",
         "Allocate the file in one piece before it is written (`fallocate`)",
     ),
     risk="its space is taken at once",
@@ -111,7 +111,7 @@ def _remedies(one: Filesystem | None, file: File) -> tuple[Remedy, ...]:
             ),
             Remedy(
                 worded(
-                    "file-fragmented.turn-off-copy-write",
+                    "file-fragmented.no-copy-on-write",
                     "Turn off copy-on-write for new files next to it: `chattr +C {parent}`",
                     parent=quoted(str(PurePath(path).parent)),
                 ),
@@ -119,26 +119,30 @@ def _remedies(one: Filesystem | None, file: File) -> tuple[Remedy, ...]:
             ),
         )
     length = f"fallocate -l {file.bytes} {quoted(path)}"
-    return (
-        Remedy(
-            worded(
-                "file-fragmented.rewrite",
-                "{value}: `{typed}`",
-                value="Defragment it" if tool else "Write it again",
-                typed=typed,
-            ),
-            risk=f"{_BUSY}{lost}",
+    rewrite = Remedy(
+        worded(
+            "file-fragmented.rewrite",
+            "{value}: `{typed}`",
+            value="Defragment it" if tool else "Write it again",
+            typed=typed,
         ),
-        Remedy(
-            worded(
-                "file-fragmented.allocate-one-piece-before",
-                "Allocate it in one piece before it is written: `{length}`",
-                length=length,
-            ),
-            risk=_ALLOCATE.risk,
-            for_authors=True,
-        ),
+        risk=f"{_BUSY}{lost}",
     )
+    allocate = Remedy(
+        worded(
+            "file-fragmented.allocate",
+            "Allocate it in one piece before it is written: `{length}`",
+            length=length,
+        ),
+        risk=_ALLOCATE.risk,
+        for_authors=True,
+    )
+    return (allocate, rewrite) if _laid_out_here(file) else (rewrite, allocate)
+
+
+def _laid_out_here(file: File) -> bool:
+    """Whether the recorded run allocated most of it: the next run may do so again, whatever was put in order in between."""
+    return file.allocations is not None and 2 * file.allocations >= file.extents
 
 
 def _asked(facts: Facts) -> Link | None:
@@ -273,7 +277,7 @@ def _printed_chain(
             sequentiality,
             "share",
             "measurements",
-            "file-fragmented.sequentiality-2",
+            "file-fragmented.sequentiality-shown",
         ),
         None
         if extents is None
@@ -282,7 +286,7 @@ def _printed_chain(
             extents,
             "extents",
             "measurements",
-            "file-fragmented.extents-2",
+            "file-fragmented.extents-shown",
         ),
     )
 
@@ -360,6 +364,6 @@ CAUSE = Cause(
     beats=(
         "flush-cost", "random-access", "small-requests", "device-saturated", "device-slow",
         "queue-shallow", "sync-storm", "writeback-scattered", "dirty-throttled", "cache-cold",
-        "readahead-poor",
+        "readahead-poor", "device-capped",
     ),
 )  # fmt: skip

@@ -152,22 +152,20 @@ _BTRFS = "https://btrfs.readthedocs.io/en/latest/Compression.html"
 _LARGER = "files take more space, and the device moves more bytes"
 _UNPACK = Remedy(
     worded(
-        "filesystem-cpu.copy-reads-filesystem-compressed",
+        "filesystem-cpu.copy-uncompressed",
         "Copy what it reads to a filesystem that is not compressed",
     ),
     risk="the copy takes more space",
 )
 _LOOK = Remedy(
-    worded(
-        "filesystem-cpu.see-functions-take-time", "See which functions take the time: `perf top`"
-    ),
+    worded("filesystem-cpu.see-functions", "See which functions take the time: `perf top`"),
     looks=True,
 )
 _BY_KIND = {
     "squashfs": (
         Remedy(
             worded(
-                "filesystem-cpu.build-image-algorithm-quicker",
+                "filesystem-cpu.squashfs-lz4",
                 "Build the image with an algorithm that is quicker to read (`mksquashfs … -comp lz4`)",
             ),
             risk="the image is larger",
@@ -175,7 +173,7 @@ _BY_KIND = {
         _UNPACK,
         Remedy(
             worded(
-                "filesystem-cpu.let-several-readers-decompress",
+                "filesystem-cpu.more-readers",
                 "Let several readers decompress at once: mount it with `-o threads=multi`",
             ),
             risk="its buffers take more memory",
@@ -184,7 +182,7 @@ _BY_KIND = {
     "erofs": (
         Remedy(
             worded(
-                "filesystem-cpu.build-image-algorithm-quicker-2",
+                "filesystem-cpu.erofs-lz4",
                 "Build the image with an algorithm that is quicker to read (`mkfs.erofs -zlz4`)",
             ),
             risk="the image is larger",
@@ -197,23 +195,21 @@ _BY_WORK = {
     "decompressing": (_UNPACK,),
     "compressing": (
         Remedy(
-            worded(
-                "filesystem-cpu.turn-compression-off-files", "Turn compression off for these files"
-            ),
+            worded("filesystem-cpu.no-compression", "Turn compression off for these files"),
             risk=_LARGER,
         ),
     ),
     "encrypting": (
         Remedy(
             worded(
-                "filesystem-cpu.see-algorithm-quickest-cpu",
+                "filesystem-cpu.quickest-cipher",
                 "See which algorithm is quickest on this CPU: `cryptsetup benchmark`",
             ),
             looks=True,
         ),
         Remedy(
             worded(
-                "filesystem-cpu.keep-need-secret-where",
+                "filesystem-cpu.unencrypted",
                 "Keep what need not be secret where nothing is encrypted",
             ),
             risk="whoever has the disk can read it",
@@ -222,7 +218,7 @@ _BY_WORK = {
     "checking checksums": (
         Remedy(
             worded(
-                "filesystem-cpu.move-data-filesystem-quicker",
+                "filesystem-cpu.quicker-checksum",
                 "Move the data to a filesystem with a quicker checksum (`mkfs.btrfs --csum xxhash`)",
             ),
             risk="downtime while data moves",
@@ -230,7 +226,7 @@ _BY_WORK = {
     ),
     "computing parity": (
         Remedy(
-            worded("filesystem-cpu.mirror-instead-parity", "Mirror instead of parity (RAID 10)"),
+            worded("filesystem-cpu.mirror", "Mirror instead of parity (RAID 10)"),
             risk="RAID 10 holds less",
         ),
     ),
@@ -247,7 +243,7 @@ def _remedies(does: str, layer: work.Layer | None) -> tuple[Remedy, ...]:
         options = "--perf-no_read_workqueue --perf-no_write_workqueue"
         queues = Remedy(
             worded(
-                "filesystem-cpu.encrypt-without-queue-between",
+                "filesystem-cpu.no-queue",
                 "Encrypt without a queue in between: `cryptsetup refresh {options} {name}`",
                 options=options,
                 name=quoted(layer.name),
@@ -258,7 +254,7 @@ def _remedies(does: str, layer: work.Layer | None) -> tuple[Remedy, ...]:
     if layer.kind == "md":
         more = Remedy(
             worded(
-                "filesystem-cpu.let-more-threads-compute",
+                "filesystem-cpu.more-threads",
                 "Let more threads compute: `echo 4 > /sys/block/{name}/md/group_thread_cnt`",
                 name=layer.name,
             ),
@@ -274,7 +270,7 @@ def _of_btrfs(does: str, layer: work.Layer) -> tuple[Remedy, ...]:
     option = f"compress{'-force' if layer.forced else ''}"
     none = Remedy(
         worded(
-            "filesystem-cpu.compress-written-now",
+            "filesystem-cpu.compress-no-more",
             "Do not compress what is written from now on: `mount -o remount,compress=no {where}`",
             where=where,
         ),
@@ -284,7 +280,7 @@ def _of_btrfs(does: str, layer: work.Layer) -> tuple[Remedy, ...]:
     if does == "decompressing":
         anew = Remedy(
             worded(
-                "filesystem-cpu.write-files-again-without",
+                "filesystem-cpu.rewrite-uncompressed",
                 "Write these files again without compression: `btrfs property set {where} compression none && btrfs filesystem defragment -r {where}`",
                 where=where,
             ),
@@ -345,8 +341,10 @@ CAUSE = Cause(
     unseen_without=("thread_time",),
     settled_by=next_command.CPU,
     beats=(
-        "cache-cold", "cache-thrash", "cpu-saturated", "cpu-serial", "device-contended", "device-saturated", "device-slow",
-        "flush-cost", "io-throttled", "lock-contended", "metadata-cold", "queue-shallow", "random-access", "readahead-poor",
-        "small-requests", "sync-storm",
+        "cache-cold", "cache-thrash", "cpu-saturated", "cpu-serial", "device-contended",
+        "device-saturated", "device-slow", "flush-cost", "io-throttled", "lock-contended",
+        "metadata-cold", "queue-shallow", "random-access", "readahead-poor", "small-requests",
+        "sync-storm", "journal-entangled", "writeback-scattered", "file-fragmented",
+        "partial-writes",
     ),
 )  # fmt: skip

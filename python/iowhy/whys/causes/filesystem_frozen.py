@@ -27,7 +27,8 @@ def find(facts: Facts) -> Candidate | None:
         chain=_chain(found, share, who),
         summary=worded(
             "filesystem-frozen.frozen",
-            "waiting to write to {where}, which {who} has frozen",
+            "waiting to write to {where}, which {who} "
+            + ("has frozen" if found.until_ns is None else "had frozen"),
             where=_where(found),
             who=who[0] if who else "somebody",
         ),
@@ -72,7 +73,7 @@ def _chain(found: Frozen, share: float, who: list[str]) -> tuple[Link, ...]:
             len(who),
             "processes",
             "processes",
-            "filesystem-frozen.len",
+            "filesystem-frozen.by-whom",
         )
         if who
         else None,
@@ -83,7 +84,7 @@ def _find(who: list[str]) -> Remedy:
     if who:
         return Remedy(
             worded(
-                "filesystem-frozen.move-job-ran-time",
+                "filesystem-frozen.move-job",
                 "Move the job that ran {who} to a time when nothing writes",
                 who=who[0],
             ),
@@ -91,7 +92,7 @@ def _find(who: list[str]) -> Remedy:
         )
     return Remedy(
         worded(
-            "filesystem-frozen.find-backup-snapshot-froze",
+            "filesystem-frozen.find-freezer",
             "Find the backup or snapshot that froze it: `journalctl -b | grep -iE 'freeze|snapshot'`",
         ),
         looks=True,
@@ -128,7 +129,7 @@ CAUSE = Cause(
         "who froze it before the recording began, without any I/O since, is not seen",
     ),
     remedies=(
-        Remedy(worded("filesystem-frozen.freeze-when-nothing-writes", "Freeze it when nothing writes"), risk="the backup or snapshot is taken later"),
+        Remedy(worded("filesystem-frozen.freeze-later", "Freeze it when nothing writes"), risk="the backup or snapshot is taken later"),
         _thaw(None),
     ),
     find=find,

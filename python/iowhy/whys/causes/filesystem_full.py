@@ -116,7 +116,7 @@ def _remedies(one: Filesystem | None) -> tuple[Remedy, ...]:
 
 
 _ENLARGE = Remedy(
-    worded("filesystem-full.enlarge-filesystem", "Enlarge the filesystem"),
+    worded("filesystem-full.enlarge", "Enlarge the filesystem"),
     risk="the space is missing elsewhere",
 )
 
@@ -125,12 +125,12 @@ def _free(mount: str | None = None) -> Remedy:
     """Which of blocks, inodes and quota is short, df and quota show."""
     if mount is None:
         return Remedy(
-            worded("filesystem-full.delete-needed-there", "Delete what is not needed there"),
+            worded("filesystem-full.delete-any", "Delete what is not needed there"),
             risk=_GONE,
         )
     return Remedy(
         worded(
-            "filesystem-full.delete-needed-there-lists",
+            "filesystem-full.delete",
             "Delete what is not needed there; this lists the largest: `du -xah {mount} | sort -h | tail`",
             mount=quoted(mount),
         ),
@@ -141,7 +141,7 @@ def _free(mount: str | None = None) -> Remedy:
 def _free_btrfs(mount: str) -> Remedy:
     return Remedy(
         worded(
-            "filesystem-full.delete-snapshots-needed-there",
+            "filesystem-full.delete-snapshots",
             "Delete snapshots that are not needed; these are there: `btrfs subvolume list -s {mount}`",
             mount=quoted(mount),
         ),
@@ -152,7 +152,7 @@ def _free_btrfs(mount: str) -> Remedy:
 def _balance(mount: str) -> Remedy:
     return Remedy(
         worded(
-            "filesystem-full.give-back-half-empty",
+            "filesystem-full.balance",
             "Give back half-empty chunks: `btrfs balance start -dusage=50 {mount}`",
             mount=quoted(mount),
         ),
@@ -163,14 +163,14 @@ def _balance(mount: str) -> Remedy:
 _GONE = "what is deleted is gone"
 _ELSEWHERE = Remedy(
     worded(
-        "filesystem-full.write-temporary-files-another",
+        "filesystem-full.temporary-elsewhere",
         "Write its temporary files to another filesystem",
     ),
     risk="the other one fills up instead",
 )
 _KEPT = Remedy(
     worded(
-        "filesystem-full.lower-share-kept-root",
+        "filesystem-full.less-reserve",
         "Lower the share that is kept for root to 1 % (`tune2fs -m 1`)",
     ),
     risk="root's own services may run out of space",
@@ -215,6 +215,7 @@ CAUSE = Cause(
     beats=(
         "sync-storm", "flush-cost", "device-saturated", "device-slow", "queue-shallow",
         "small-requests", "random-access", "writeback-scattered", "file-fragmented",
-        "journal-entangled", "device-contended",
+        "journal-entangled", "device-contended", "data-journaled", "device-capped",
+        "filesystem-cpu", "io-throttled",
     ),
 )  # fmt: skip

@@ -24,14 +24,14 @@ A_LOG = 10
 
 _OVERWRITE = Remedy(
     worded(
-        "flush-cost.fill-log-zeros-once",
+        "flush-cost.prefill-log",
         "Fill the log with zeros once, then overwrite it and `fdatasync`: no journal commit per sync",
     ),
     risk="after a crash it may take old bytes for the end of its log",
     for_layouts=True,
 )
 _ELSEWHERE = Remedy(
-    worded("flush-cost.move-files-ssd-power", "Move its files to an SSD with a power-safe cache"),
+    worded("flush-cost.fast-disk-any", "Move its files to an SSD with a power-safe cache"),
     risk="downtime for the move; the SSD costs money",
 )
 _UNSAFE = "if the cache is not power-safe, a power cut loses synced data"
@@ -43,7 +43,7 @@ def _no_flushes(device: str) -> Remedy:
     """
     return Remedy(
         worded(
-            "flush-cost.stop-flushing-s-cache",
+            "flush-cost.no-flush",
             "Stop flushing {device}'s cache if that is power-safe: `echo 'write through' > /sys/block/{device}/queue/write_cache`",
             device=device,
         ),
@@ -111,7 +111,7 @@ def find(facts: Facts) -> Candidate | None:
 
 def _elsewhere(facts: Facts) -> Remedy:
     do = worded(
-        "flush-cost.move-ssd-power-safe",
+        "flush-cost.fast-disk",
         "Move {data} to an SSD with a power-safe cache",
         data=named.data(facts),
     )
@@ -259,7 +259,7 @@ CAUSE = Cause(
         _OVERWRITE,
         _ELSEWHERE,
         Remedy(
-            worded("flush-cost.if-cache-power-safe", "If its cache is power-safe, stop flushing it (`queue/write_cache` of the device)"),
+            worded("flush-cost.no-flush-any", "If its cache is power-safe, stop flushing it (`queue/write_cache` of the device)"),
             risk=_UNSAFE,
         ),
     ),
@@ -270,6 +270,6 @@ CAUSE = Cause(
     settled_by=next_command.SYNC,
     beats=(
         "device-saturated", "queue-shallow", "small-requests", "random-access", "device-slow",
-        "writeback-scattered",
+        "writeback-scattered", "device-capped",
     ),
 )  # fmt: skip

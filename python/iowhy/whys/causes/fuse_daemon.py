@@ -13,10 +13,12 @@ from iowhy.whys.chain import chain_of, link, percent
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts import daemon as work
 from iowhy.whys.facts.served import Served, is_there, served
-from iowhy.whys.finding import Candidate, Claim, Link
+from iowhy.whys.finding import Candidate, Claim, Link, Saving
 from iowhy.whys.remedy import Remedy
 from iowhy.whys.served_time import claims, share_of, unanswered, waits
 
+#: Of the waiting, what the process waits for its own disk, from which that is what to end.
+MOSTLY = 0.5
 #: Of the waiting, what the process does neither on a CPU nor with its disk from which that is worth a word.
 REST = 0.1
 
@@ -34,6 +36,9 @@ def find(facts: Facts) -> Candidate | None:
     process, next_step = _daemon(most, daemon)
     where = "a FUSE filesystem" if most.mount is None else f"{most.mount} ({most.kind})"
     silent = unanswered(most, where)
+    on_disk = _on_disk(facts, daemon, found, share)
+    where_from = "disk" if daemon is None else daemon.disk
+    behind = _read_behind(process, daemon) if on_disk >= MOSTLY else None
     in_kernel = _IN_KERNEL.get((most.kind or "").removeprefix("fuse."))
     return Candidate(
         claims=(*claims(found), *_its_own(daemon)),
@@ -49,17 +54,55 @@ def find(facts: Facts) -> Candidate | None:
             process=process,
             where=where,
         ),
-        saving=saving.all_of_it("if it answered at once"),
-        by_remedy=dict.fromkeys(
-            _STILL_COMPUTES, saving.half("work: the kernel decompresses as well")
-        ),
-        remedy=_end(process, most.mount) if silent is not None else in_kernel or next_step,
-        remedies=(*((next_step,) if in_kernel else ()), *_remedies(facts, found))
+        saving=saving.all_of_it("if that process answered at once"),
+        by_remedy={
+            **dict.fromkeys(_STILL_COMPUTES, saving.half("work: the kernel decompresses as well")),
+            **({behind: Saving(on_disk, f"if it waited for no {where_from}")} if behind else {}),
+        },
+        remedy=_end(process, most.mount)
+        if silent is not None
+        else in_kernel or behind or next_step,
+        remedies=(*((next_step,) if in_kernel or behind else ()), *_remedies(facts, found))
         if silent is None
         else (),
         confidence=0.85,
-        never_ends=silent is not None,
+        comes_first=silent is not None,
         needs=("waits", "syscalls"),
+    )
+
+
+def _on_disk(
+    facts: Facts, daemon: work.Daemon | None, found: Sequence[Served], share: float
+) -> float:
+    """Of the waiting, what the process waits for a disk itself."""
+    waiting_ns = _waiting_ns(facts, daemon, found, share)
+    return 0.0 if daemon is None or not waiting_ns else min(1.0, daemon.disk_ns / waiting_ns)
+
+
+def _waiting_ns(
+    facts: Facts, daemon: work.Daemon | None, found: Sequence[Served], share: float
+) -> float:
+    waiting_ns = share * (facts.shares_of_ns or 0.0)
+    if daemon is None or not waiting_ns or facts.budget.basis != "threads":
+        return 0.0
+    # Of one that was recorded, half of the elapsed time of its work is its own.
+    return max(
+        waiting_ns, min(sum(one.total_ns for one in found), float(facts.run.elapsed_ns or 0))
+    )
+
+
+def _read_behind(process: str, daemon: work.Daemon | None) -> Remedy | None:
+    """What it reads itself, from a disk of this machine."""
+    if daemon is None or daemon.mount is None:
+        return None
+    return Remedy(
+        worded(
+            "fuse-daemon.read-behind",
+            "Read the files that {process} keeps in {mount} into memory before they are needed (`cat`)",
+            process=process,
+            mount=daemon.mount,
+        ),
+        risk="others have less memory",
     )
 
 
@@ -78,22 +121,21 @@ def _spent(
 ) -> tuple[Link, ...]:
     """What the process does in that time: it computes, it waits for a disk, or for something that is no device of this machine."""
     total_ns = sum(one.total_ns for one in found)
-    waiting_ns = share * (facts.shares_of_ns or 0.0)
     answers = link(
         f"{process} answers these calls, not a disk",
         total_ns,
         "ns",
         "files",
-        "fuse-daemon.total-ns",
+        "fuse-daemon.answers",
     )
-    if daemon is None or not waiting_ns or facts.budget.basis != "threads":
+    waiting_ns = _waiting_ns(facts, daemon, found, share)
+    if daemon is None or not waiting_ns:
         return (answers,)
-    # Of one that was recorded, half of the elapsed time of its work is its own.
-    waiting_ns = max(waiting_ns, min(total_ns, float(facts.run.elapsed_ns or 0)))
     disk = min(1.0, daemon.disk_ns / waiting_ns)
     links = [answers]
-    if daemon.cpu_ns is not None:
-        cpu = min(1.0, daemon.cpu_ns / waiting_ns)
+    cpu = None if daemon.cpu_ns is None else min(1.0, daemon.cpu_ns / waiting_ns)
+    # What all others compute bounds nothing where that is more than is left.
+    if cpu is not None and (daemon.recorded or cpu + disk < 1 - REST):
         most = "" if daemon.recorded else "at most "
         links.append(
             link(
@@ -109,7 +151,7 @@ def _spent(
             at_least = "" if daemon.recorded else "at least "
             links.append(
                 link(
-                    f"in {at_least}{percent(rest)} of it, it waits for something else than a CPU or a disk: a network, a timer",
+                    f"in {at_least}{percent(rest)} of it, it waits for something other than a CPU or a disk: a network, a timer",
                     rest,
                     "share",
                     "files",
@@ -135,7 +177,7 @@ def _remedies(facts: Facts, found: Sequence[Served]) -> tuple[Remedy, ...]:
     copy = replace(
         _MOVE,
         do=worded(
-            "fuse-daemon.copy-local-disk-use",
+            "fuse-daemon.copy-local",
             "Copy {data} to a local disk, and use the copy",
             data=named.data(facts),
         ),
@@ -158,20 +200,20 @@ _OF_NAMES = frozenset(
 )
 _MORE = Remedy(
     worded(
-        "fuse-daemon.ask-more-once-mount",
+        "fuse-daemon.larger-reads",
         "Ask for more at once: mount it with `-o max_read=1048576`",
     ),
     risk="small random reads get slower",
 )
 _KEEP = Remedy(
     worded(
-        "fuse-daemon.keep-names-attributes-longer",
+        "fuse-daemon.cache-attributes",
         "Keep names and attributes longer: mount it with `-o entry_timeout=60,attr_timeout=60`",
     ),
     risk="changes made elsewhere are seen late",
 )
 _MOVE = Remedy(
-    worded("fuse-daemon.copy-files-local-disk", "Copy its files to a local disk, and use the copy"),
+    worded("fuse-daemon.copy-local-any", "Copy its files to a local disk, and use the copy"),
     risk="the copy gets out of date",
 )
 _REMEDIES = (_MOVE, _MORE, _KEEP)
@@ -190,7 +232,7 @@ def _daemon(most: Served, daemon: work.Daemon | None) -> tuple[str, Remedy]:
             "a process in user space",
             Remedy(
                 worded(
-                    "fuse-daemon.find-process-serves",
+                    "fuse-daemon.find-server",
                     "Find the process that serves it: `fuser -v /dev/fuse`",
                 ),
                 looks=True,
@@ -203,7 +245,7 @@ def _daemon(most: Served, daemon: work.Daemon | None) -> tuple[str, Remedy]:
         f"process {tgid}" if name is None else f"{name} (process {tgid})",
         Remedy(
             worded(
-                "fuse-daemon.see-process-waits-while",
+                "fuse-daemon.see-server",
                 "See what process {tgid} waits for, while the work runs again: `{as_root} run -p {tgid} --duration 30s`",
                 tgid=tgid,
                 as_root=as_root(),
@@ -217,7 +259,7 @@ _BROKEN = "a damaged image can crash the kernel"
 _OPTIONS = "its options have other names: a line of fstab with the old ones fails"
 #: What the kernel has a filesystem of its own for, by the kind of the mount.
 _IN_KERNEL = {
-    kind: Remedy(worded("fuse-daemon.mount-kernel-s-own", "Mount it with the kernel's own filesystem: {how}", how=how), risk=risk)
+    kind: Remedy(worded("fuse-daemon.kernel-mount", "Mount it with the kernel's own filesystem: {how}", how=how), risk=risk)
     for kind, how, risk in (
         ("squashfuse", "`mount -t squashfs`", _BROKEN),
         ("squashfuse_ll", "`mount -t squashfs`", _BROKEN),
@@ -254,6 +296,9 @@ CAUSE = Cause(
             "of it, what the process spends neither on a CPU nor on a disk, to be mentioned", REST, "share", "less is rounding",
         ),
         Threshold(
+            "of it, what the process waits for its own disk, for its files to be read first", MOSTLY, "share", "else most of it is something else",
+        ),
+        Threshold(
             "waiting for such files", thresholds.LISTED, "share", "less is not worth a finding, unless it does not answer at all",
         ),
     ),
@@ -267,8 +312,10 @@ CAUSE = Cause(
     unseen_without=("syscalls",),
     settled_by=next_command.CALLS,
     beats=(
-        "cache-cold", "device-contended", "device-saturated", "device-slow", "flush-cost", "metadata-cold",
-        "queue-shallow", "random-access", "readahead-poor", "small-requests", "sync-storm", "cache-thrash",
-        "cpu-serial", "cpu-saturated", "filesystem-cpu",
+        "cache-cold", "device-contended", "device-saturated", "device-slow", "flush-cost",
+        "metadata-cold", "queue-shallow", "random-access", "readahead-poor", "small-requests",
+        "sync-storm", "cache-thrash", "cpu-serial", "cpu-saturated", "filesystem-cpu",
+        "data-journaled", "device-capped", "file-fragmented", "filesystem-full", "io-throttled",
+        "journal-entangled", "partial-writes", "writeback-scattered",
     ),
 )  # fmt: skip

@@ -172,7 +172,7 @@ CAUSE = Cause(
         ),
     ),
     fooled_by=("a run too short to show anything",),
-    remedies=(Remedy(worded("healthy.leave-i-o", "Leave its I/O as it is"), risk="none"),),
+    remedies=(Remedy(worded("healthy.leave", "Leave its I/O as it is"), risk="none"),),
     find=find,
     only_if=stands,
 )  # fmt: skip

@@ -11,7 +11,7 @@ from iowhy.whys.remedy import Remedy
 
 _MPI = Remedy(
     worded(
-        "io-not-overlapped.start-writes-early-wait",
+        "io-not-overlapped.start-early",
         "Start writes early, and wait for them late: `MPI_File_iwrite_at_all`",
     ),
     risk="a buffer that is changed before the end of its write is written wrong",
@@ -19,14 +19,14 @@ _MPI = Remedy(
 )
 _HDF5 = Remedy(
     worded(
-        "io-not-overlapped.let-hdf5-write-behind",
+        "io-not-overlapped.hdf5-async",
         "Let HDF5 write behind: `HDF5_VOL_CONNECTOR=async`",
     ),
     risk="a crash loses data that was not written yet, and its copy takes memory",
 )
 _THREAD = Remedy(
     worded(
-        "io-not-overlapped.read-ahead-write-behind",
+        "io-not-overlapped.separate-thread",
         "Read ahead and write behind in a separate thread",
     ),
     risk="a crash loses the copy of the data in memory",

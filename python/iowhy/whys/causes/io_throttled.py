@@ -173,7 +173,8 @@ def _limits_of(facts: Facts, limits: DeviceLimits) -> list[_Limit]:
             words, limit, unit, "cgroup" if device is None else "io-limits", "io-throttled.limit"
         )
         lift = Remedy(
-            named.no_io_limit(facts, knob, limits.dev, device), risk="others on the device get less"
+            named.no_io_limit(facts, knob, limits.dev, device),
+            risk="other programs on the device get less",
         )
         found.append(_Limit(cls, shown, speed / limit, may.format(allowed), lift))
     return found
@@ -194,20 +195,20 @@ def _cpus_full(facts: Facts) -> bool:
 
 
 _LIFT = Remedy(
-    worded("io-throttled.lift-i-o-limit", "Lift the I/O limit of its control group (io.max)"),
-    risk="others on the device get less",
+    worded("io-throttled.lift-limit", "Lift the I/O limit of its control group (io.max)"),
+    risk="other programs on the device get less",
 )
 _LOOK = (
     Remedy(
         worded(
-            "io-throttled.list-limits-control-groups",
+            "io-throttled.list-limits",
             "List the limits of all control groups: `grep -rs . /sys/fs/cgroup --include=io.max --include=io.latency --include=io.cost.qos`",
         ),
         looks=True,
     ),
     Remedy(
         worded(
-            "io-throttled.look-up-limits-volume",
+            "io-throttled.volume-limits",
             "Look up the limits of this volume with its provider",
         ),
         looks=True,
@@ -223,7 +224,7 @@ def _of_kernel(facts: Facts, reasons: frozenset[str]) -> tuple[Remedy, ...]:
     return (
         Remedy(
             worded(
-                "io-throttled.let-writes-wait-less",
+                "io-throttled.no-writeback-throttling",
                 "Let writes to {name} wait less: `echo 0 > /sys/block/{name}/queue/wbt_lat_usec`",
                 name=name,
             ),
@@ -287,6 +288,10 @@ CAUSE = Cause(
     find=find,
     unseen_without=("block_requests",),
     settled_by=next_command.DEVICE,
-    beats=("cache-cold", "queue-shallow", "device-saturated", "device-slow", "small-requests",
-           "random-access", "sync-storm", "metadata-cold", "readahead-poor", "file-fragmented", "flush-cost"),
+    beats=(
+        "cache-cold", "queue-shallow", "device-saturated", "device-capped", "device-slow",
+        "small-requests", "random-access", "sync-storm", "metadata-cold", "readahead-poor",
+        "file-fragmented", "flush-cost", "device-contended", "dirty-throttled",
+        "journal-entangled", "writeback-scattered", "data-journaled",
+    ),
 )  # fmt: skip

@@ -74,21 +74,21 @@ def find(facts: Facts) -> Candidate | None:
 
 _APART = Remedy(
     worded(
-        "journal-entangled.move-files-syncs-another",
+        "journal-entangled.other-filesystem-any",
         "Move the files that it syncs to another filesystem",
     ),
     risk="downtime for the move",
 )
 _LATER = Remedy(
     worded(
-        "journal-entangled.run-program-bulk-write",
+        "journal-entangled.other-time-any",
         "Run the program with the bulk write at another time",
     ),
     risk="it finishes later",
 )
 _WRITEBACK = Remedy(
     worded(
-        "journal-entangled.mount-filesystem-data-writeback",
+        "journal-entangled.writeback-mode-any",
         "Mount the filesystem with data=writeback",
     ),
     risk="files may contain old blocks after a crash",
@@ -105,7 +105,7 @@ def _remedies(facts: Facts) -> tuple[Remedy, ...]:
         else replace(
             _APART,
             do=worded(
-                "journal-entangled.move-another-filesystem",
+                "journal-entangled.other-filesystem",
                 "Move {own} to another filesystem",
                 own=own,
             ),
@@ -115,7 +115,7 @@ def _remedies(facts: Facts) -> tuple[Remedy, ...]:
         else replace(
             _LATER,
             do=worded(
-                "journal-entangled.run-another-time",
+                "journal-entangled.other-time",
                 "Run {other} at another time",
                 other=named.other(facts, dirtier.who()),
             ),
@@ -125,7 +125,7 @@ def _remedies(facts: Facts) -> tuple[Remedy, ...]:
         else replace(
             _WRITEBACK,
             do=worded(
-                "journal-entangled.let-commits-wait-data",
+                "journal-entangled.writeback-mode",
                 "Let commits of {mount} not wait for data: mount it with data=writeback",
                 mount=mount,
             ),
@@ -167,6 +167,6 @@ CAUSE = Cause(
     settled_by=next_command.SYNC,
     beats=(
         "sync-storm", "flush-cost", "device-contended", "device-saturated", "device-slow",
-        "writeback-scattered",
+        "writeback-scattered", "device-capped", "file-fragmented",
     ),
 )  # fmt: skip

@@ -124,7 +124,7 @@ def _remedies(reasons: list[tuple[str, float]], most: Waited | None) -> tuple[Re
         replace(
             _SPREAD,
             do=worded(
-                "lock-contended.give-separate-file-instead",
+                "lock-contended.file-each",
                 "Give {threads} a separate file instead of {path}",
                 threads=threads,
                 path=most.path,
@@ -133,7 +133,7 @@ def _remedies(reasons: list[tuple[str, float]], most: Waited | None) -> tuple[Re
         replace(
             _ONE_WRITES,
             do=worded(
-                "lock-contended.let-one-thread-i",
+                "lock-contended.one-thread",
                 "Let one thread do all I/O of {path}",
                 path=most.path,
             ),
@@ -145,44 +145,44 @@ def _remedies(reasons: list[tuple[str, float]], most: Waited | None) -> tuple[Re
 MEMORY_MAP = "memory_map_lock"
 _MAP_LESS = Remedy(
     worded(
-        "lock-contended.keep-freed-memory-instead",
+        "lock-contended.keep-memory",
         "Keep freed memory instead of unmapping it, in its environment: `MALLOC_TRIM_THRESHOLD_=1073741824 MALLOC_MMAP_THRESHOLD_=1073741824`",
     ),
     risk="it holds more memory",
 )
 _PROCESSES = Remedy(
     worded(
-        "lock-contended.use-processes-instead-threads",
+        "lock-contended.processes",
         "Use processes instead of threads: each has its own memory map",
     ),
     risk="more memory; data that threads share is shared no more",
 )
 _DIRECTORIES = Remedy(
-    worded("lock-contended.spread-files-over-several", "Spread the files over several directories"),
+    worded("lock-contended.more-directories", "Spread the files over several directories"),
     risk="programs that know the old paths fail",
 )
 _ONE_CHANGES = Remedy(
     worded(
-        "lock-contended.let-one-thread-create",
+        "lock-contended.one-creator",
         "Let one thread create and remove the names in a directory",
     ),
     risk="that thread may become the limit",
     for_authors=True,
 )
 _SPREAD = Remedy(
-    worded("lock-contended.give-thread-separate-file", "Give each thread a separate file"),
+    worded("lock-contended.file-each-any", "Give each thread a separate file"),
     risk="readers of that file see only a part",
 )
 _SHARED = Remedy(
     worded(
-        "lock-contended.use-direct-i-o",
+        "lock-contended.direct-io",
         "Use direct I/O on preallocated blocks, which shares the lock (XFS, ext4)",
     ),
     risk="the page cache no longer helps reads",
     for_authors=True,
 )
 _ONE_WRITES = Remedy(
-    worded("lock-contended.let-one-thread-i-2", "Let one thread do all I/O of a file"),
+    worded("lock-contended.one-thread-any", "Let one thread do all I/O of a file"),
     risk="that thread may become the limit",
     for_authors=True,
 )

@@ -262,7 +262,7 @@ def _swaps_steadily(facts: Facts) -> bool:
 _FITS = "if all memory in use fits"
 _WHO = Remedy(
     worded(
-        "memory-pressure.list-processes-most-memory",
+        "memory-pressure.list-processes",
         "List the processes with most memory: `ps -eo pid,comm,rss --sort=-rss | head`",
     ),
     looks=True,

@@ -22,20 +22,20 @@ LOCKED = frozenset({"metadata_lock"})
 
 _IN_ORDER_OF_INODES = Remedy(
     worded(
-        "metadata-cold.process-files-order-their",
+        "metadata-cold.inode-order",
         "Process files in the order of their inodes (`find -printf '%i %p\\n' | sort -n`)",
     ),
     risk="results come in another order",
     for_authors=True,
 )
 _WALKERS = Remedy(
-    worded("metadata-cold.walk-8-directories-once", "Walk 8 directories at once (`xargs -P 8`)"),
+    worded("metadata-cold.parallel-walk", "Walk 8 directories at once (`xargs -P 8`)"),
     risk="others on the device get slower, and results come in another order",
     for_authors=True,
 )
 _KEEP = Remedy(
     worded(
-        "metadata-cold.keep-directories-inodes-memory",
+        "metadata-cold.keep-inodes",
         "Keep directories and inodes in memory between runs: `sysctl vm.vfs_cache_pressure=10`",
     ),
     risk="less memory is left for file data",
@@ -58,12 +58,7 @@ def find(facts: Facts) -> Candidate | None:
     one_head = evidence.one_head(facts, read.mean_service_ns)
     return Candidate(
         claims=(
-            Claim(
-                frozenset({classes.READ}),
-                calls=NAME_CALLS,
-                reasons=REASONS,
-                fraction=1 - facts.stalled[0],
-            ),
+            Claim(frozenset({classes.READ}), calls=NAME_CALLS, reasons=REASONS),
             Claim(frozenset({classes.LOCK}), calls=NAME_CALLS, reasons=LOCKED, fraction=locked),
         ),
         chain=chain_of(
@@ -171,7 +166,7 @@ def _read(facts: Facts, read: Metadata) -> tuple[Link, ...]:
             read.mean_service_ns,
             "ns",
             "request-latency",
-            "metadata-cold.mean-service-ns",
+            "metadata-cold.service",
         ),
         None
         if read.jump_share is None
@@ -217,6 +212,7 @@ CAUSE = Cause(
     experiment="cache-warm",
     proof_cache="cold-machine",
     find=find,
+    trouble="metadata",
     unseen_without=("waits",),
     settled_by=next_command.CALLS,
     beats=(

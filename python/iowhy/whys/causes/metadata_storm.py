@@ -14,25 +14,25 @@ _CLAIM = Claim(frozenset({classes.UNEXPLAINED}), reasons=frozenset({METADATA}))
 REOPENED = 4
 
 _ONCE = Remedy(
-    worded("metadata-storm.open-file-once-keep", "Open each file once and keep it open"),
+    worded("metadata-storm.open-once", "Open each file once and keep it open"),
     risk="opens fail above the limit of open files (`ulimit -n`)",
     for_authors=True,
 )
 _NEAR = Remedy(
     worded(
-        "metadata-storm.copy-small-files-node",
+        "metadata-storm.copy-local",
         "Copy the small files to each node's own disk before the job",
     ),
     risk="a copy that is out of date gives old results",
 )
 _FEWER = Remedy(
-    worded("metadata-storm.put-small-files-one", "Put the small files into one HDF5 file"),
-    risk="programs that read the single files find them no more",
+    worded("metadata-storm.one-file", "Put the small files into one HDF5 file"),
+    risk="programs that read the single files will not find them",
     for_authors=True,
 )
 _COLLECTIVE = Remedy(
     worded(
-        "metadata-storm.let-one-process-read",
+        "metadata-storm.one-reader",
         "Let one process read HDF5's metadata for all: `H5Pset_all_coll_metadata_ops`",
     ),
     risk="the job hangs if a process makes other calls",
@@ -110,5 +110,6 @@ CAUSE = Cause(
     fooled_by=("the first open of a job, which waits for a filesystem that is mounted on demand",),
     remedies=(_ONCE, _NEAR, _FEWER, _COLLECTIVE),
     find=find,
+    trouble="metadata",
     settled_by=next_command.JOB,
 )  # fmt: skip

@@ -11,7 +11,7 @@ from iowhy.whys.remedy import Remedy
 
 _LARGER = Remedy(
     worded(
-        "mpi-io-exchange.make-fewer-larger-collective",
+        "mpi-io-exchange.larger-calls",
         "Make fewer, larger collective calls: all variables in one (`H5Dwrite_multi`)",
     ),
     risk="the data takes memory until the call",
@@ -19,14 +19,14 @@ _LARGER = Remedy(
 )
 _HINTS = Remedy(
     worded(
-        "mpi-io-exchange.gather-larger-buffers-hint",
+        "mpi-io-exchange.larger-buffers",
         "Gather in larger buffers: hint `cb_buffer_size=67108864`",
     ),
     risk="64 MiB of memory for each process that writes",
 )
 _COLLECTIVE = Remedy(
     worded(
-        "mpi-io-exchange.use-collective-calls-independent",
+        "mpi-io-exchange.collective-calls",
         "Use collective calls (`MPI_File_write_at_all`): independent ones lock the file in turn",
     ),
     risk="a process that does not reach the call stops all",

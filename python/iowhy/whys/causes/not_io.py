@@ -1,5 +1,8 @@
 """It sleeps, and not for I/O: timers, people, peers, children, user-space locks."""
 
+import re
+from pathlib import PurePath
+
 from msgspec import Struct
 
 from iowhy.invocation import as_root, quoted
@@ -8,7 +11,8 @@ from iowhy.whys import classes, next_command, saving
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, duration, link, percent, plural
 from iowhy.whys.facts import Facts
-from iowhy.whys.facts.sleeps import POLLS, TIMERS, Sleep
+from iowhy.whys.facts.locked import Locked, cut
+from iowhy.whys.facts.sleeps import POLLS, TIMERS, Peer, Sleep
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
 from iowhy.whys.program import server_behind
 from iowhy.whys.remedy import Remedy
@@ -46,39 +50,45 @@ _WORDS = {
 
 
 _SEEN = Remedy(
-    worded("not-io.see-calls-waits", "See in which calls it waits: `iowhy report syscalls`"),
-    looks=True,
-)
-_HOLDER = Remedy(
-    worded("not-io.see-holds-lock-while", "See who holds the lock, while it waits: `lslocks`"),
+    worded("not-io.see-calls", "See in which calls it waits: `iowhy report syscalls`"),
     looks=True,
 )
 _WHICH_PEER = Remedy(
-    worded("not-io.see-peer-waits-while", "See which peer it waits for, while it waits: `ss -tnp`"),
+    worded("not-io.see-peer", "See which peer it waits for, while it waits: `ss -tunp`"),
     looks=True,
 )
-_WITH_WORK = Remedy(
-    worded("not-io.record-while-has-work", "Record it while it has work to do"), looks=True
+_WITH_WORK = Remedy(worded("not-io.record-work", "Record it while it has work to do"), looks=True)
+#: Of a statement, what a sentence has of it.
+_SHOWN = 60
+_COMMIT_SOONER = Remedy(
+    worded(
+        "not-io.commit-sooner",
+        "Commit sooner in the session that holds the lock, or change fewer rows at once",
+    ),
+    risk="what was one transaction may be seen, and fail, in parts",
+    for_authors=True,
 )
-# No call is in the recording.
+# Programs that stop and continue the one that they start, and options that bound a rate.
+_HOLD_BACK = frozenset({"cpulimit", "trickle"})
+_RATE = re.compile(
+    r"--?\S*(bwlimit|throttl|rate-?limit|limit-?rate|load-?limit|speed-?limit|limit-?speed|max-?rate|bandwidth)\S*"
+)
 _NO_CALLS = Remedy(
     worded(
-        "not-io.record-see-calls-waits",
+        "not-io.record-calls",
         "Record it, to see in which calls it waits: `iowhy run -- CMD`",
     ),
     looks=True,
 )
 # Calls and their stacks are recorded as they end: of a call that lasts all of a recording only the time is known.
 _NONE_ENDED = Remedy(
-    worded(
-        "not-io.record-longer-call-recorded", "Record for longer: a call is recorded when it ends"
-    ),
+    worded("not-io.record-longer", "Record for longer: a call is recorded when it ends"),
     looks=True,
 )
 _RECORD_TOO = Remedy(
     worded(
-        "not-io.record-processes-one-does",
-        "Record all processes, the one that does the work too: `iowhy run -a --duration 10s`",
+        "not-io.record-all",
+        "Record all processes, including the one that does the work: `iowhy run -a --duration 10s`",
     ),
     looks=True,
 )
@@ -98,6 +108,8 @@ def find(facts: Facts) -> Candidate | None:
     if facts.budget.modes("unknown") > 0:
         # Idle CPUs are not an idle command: how many CPUs there are is not known.
         return None
+    if facts.locked is not None and facts.waits_for_work is None:
+        return _for_lock(facts, idle, facts.locked)
     if facts.waits_for_work is not None:
         return _without_work(facts, idle, facts.waits_for_work)
     found = _most(facts, idle)
@@ -118,7 +130,7 @@ def find(facts: Facts) -> Candidate | None:
         if what
         else worded("not-io.sleeps", "sleeping, not waiting for I/O"),
         saving=saving.all_of_it("if what it waits for took no time"),
-        remedies=_of_server(facts) or _remedies(facts, found, what),
+        remedies=(*_without_limit(facts), *(_of_server(facts) or _remedies(facts, found, what))),
         needs=("thread_time",),
         confidence=0.75 if found is None else 0.9,
         lowered_by=()
@@ -139,6 +151,38 @@ def _without_work(facts: Facts, idle: float, waits_for: str) -> Candidate:
         remedies=(_WITH_WORK,),
         needs=("thread_time",),
         confidence=0.8,
+    )
+
+
+def _for_lock(facts: Facts, idle: float, found: Locked) -> Candidate:
+    """Sessions of a database wait for each other: whoever holds the lock decides how long."""
+    elapsed = facts.shares_of_ns or found.all_ns
+    part = min(1.0, found.all_ns / elapsed / idle)
+    holder = "a session that the server does not name"
+    if found.holder_tid is not None:
+        holder = f"the session {found.holder_tid}"
+    ran = f", which ran `{cut(found.holder)}`" if found.holder else ""
+    return Candidate(
+        claims=(Claim(frozenset({classes.IDLE}), fraction=part),),
+        chain=chain_of(
+            link(
+                f"`{cut(found.statement)}` waits longest: {duration(found.waited_ns)} ({found.lock})",
+                found.waited_ns,
+                "ns",
+                "statements",
+                "not-io.locked",
+            ),
+            link(f"{holder} holds the lock{ran}", None, "text", "statements", "not-io.holder"),
+            _storage(facts),
+        ),
+        summary=worded(
+            "not-io.waits-for-lock",
+            "waiting for locks of the database that other sessions hold, not for I/O",
+        ),
+        saving=saving.all_of_it("if no session held a lock that another needs"),
+        remedies=(_COMMIT_SOONER,),
+        needs=("thread_time",),
+        confidence=0.9,
     )
 
 
@@ -178,7 +222,7 @@ def _in_call(facts: Facts, found: _Call) -> Link:
         found.total_ns,
         "ns",
         "syscalls",
-        "not-io.total-ns",
+        "not-io.in-call",
     )
 
 
@@ -189,14 +233,25 @@ def _for_what(found: _Call) -> str:
         return f"{_TIMER} that {sleep.comm} sets itself"
     if sleep is not None and sleep.moved_kind == "pipe":
         return "for the other end of a pipe"
-    if sleep is not None and sleep.moved_kind == "socket":
-        return _PEER
-    return _WORDS.get(found.name, _EVENTS)
+    what = _PEER if sleep and sleep.moved_kind == "socket" else _WORDS.get(found.name, _EVENTS)
+    if sleep is not None and sleep.peer is not None and what in (_PEER, _EVENTS):
+        return f"for the peer {sleep.peer}"
+    return what
 
 
 def _by_itself(sleep: Sleep) -> bool:
     """Whether it sleeps for a time that it chose: it polls, and there is nobody whom that could be for."""
     return sleep.call in TIMERS or (sleep.call in POLLS and not sleep.peers)
+
+
+def _without_limit(facts: Facts) -> tuple[Remedy, ...]:
+    """What was typed to make it slower: a program before it, or an option."""
+    argv = facts.run.argv if facts.run.mode == "run" else ()
+    held = [one for one in argv[:1] if PurePath(one).name in _HOLD_BACK]
+    option = next(iter((*held, *filter(_RATE.fullmatch, argv))), None)
+    do = worded("not-io.without-limit", "Start it without `{option}`", option=option)
+    risk = "others get less of the network or the CPUs"
+    return () if option is None else (Remedy(do, risk=risk),)
 
 
 def _remedies(facts: Facts, found: _Call | None, what: str | None) -> tuple[Remedy, ...]:
@@ -206,7 +261,7 @@ def _remedies(facts: Facts, found: _Call | None, what: str | None) -> tuple[Reme
     if found.sleep is not None and what.startswith(_TIMER):
         pause = Remedy(
             worded(
-                "not-io.shorten-pause-code",
+                "not-io.shorten-pause",
                 "Shorten the pause of {comm}: {name} in its code, {calls:count call} of {total_ns:ns}",
                 comm=found.sleep.comm,
                 name=found.name,
@@ -217,13 +272,51 @@ def _remedies(facts: Facts, found: _Call | None, what: str | None) -> tuple[Reme
         )
         return (pause,)
     if what == _FILE_LOCK:
-        return (_HOLDER, _of_calls(facts))
+        return (_holder(found), _of_calls(facts))
+    if found.sleep is not None and found.sleep.peer is not None and what.startswith("for the peer"):
+        return (_of_peer(found.sleep.peer), _RECORD_TOO)
     if what == _EVENTS and not (found.sleep is not None and found.sleep.peers):
         return (_RECORD_TOO, _of_calls(facts))
     if what in (_PEER, _EVENTS):
         return (_WHICH_PEER, _RECORD_TOO)
     # What does the work is not in the recording: it can be recorded too.
     return (_RECORD_TOO,) if what == _CHILD else (_of_calls(facts),)
+
+
+def _holder(found: _Call) -> Remedy:
+    path = None if found.sleep is None else found.sleep.path
+    return Remedy(
+        worded(
+            "not-io.see-holder",
+            "See who holds the lock, while it waits: `lslocks -u"
+            + ("`" if path is None else " | grep {path}`"),
+            path=None if path is None else quoted(path),
+        ),
+        looks=True,
+    )
+
+
+def _of_peer(peer: Peer) -> Remedy:
+    """Who answers there: a process of this machine, or another one."""
+    if peer.is_local:
+        return Remedy(
+            worded(
+                "not-io.local-peer",
+                "See which process answers at {peer}, and record it too: `ss -tlnp 'sport = :{port}'`",
+                peer=str(peer),
+                port=peer.port,
+            ),
+            looks=True,
+        )
+    return Remedy(
+        worded(
+            "not-io.remote-peer",
+            "Measure how long the way to {peer} takes: `ping -c 5 {address}`; then record there: `iowhy run -a --duration 10s`",
+            peer=str(peer),
+            address=peer.address,
+        ),
+        looks=True,
+    )
 
 
 def _of_calls(facts: Facts) -> Remedy:
@@ -261,7 +354,7 @@ def _of_server(facts: Facts) -> tuple[Remedy, ...]:
     return (
         Remedy(
             worded(
-                "not-io.record-s-server-does",
+                "not-io.record-server",
                 "Record {name}'s server, which does the work, while {who} runs again: `{as_root} run -p {pids} --duration 30s`",
                 name=behind.name,
                 who=facts.run.who,

@@ -117,7 +117,7 @@ def _wanted(facts: Facts, found: CopiedUp) -> Link | None:
             0,
             "bytes",
             "syscalls",
-            "overlay-copy-up.syscalls",
+            "overlay-copy-up.attributes-only",
         )
     if found.written_bytes is None:
         return None
@@ -141,7 +141,7 @@ def _layers(one: Filesystem | None) -> Link | None:
         None,
         "text",
         "device-facts",
-        "overlay-copy-up.device-facts",
+        "overlay-copy-up.mounted",
     )
 
 
@@ -162,26 +162,26 @@ def _remedies(found: CopiedUp) -> tuple[Remedy, ...]:
 
 _METACOPY = Remedy(
     worded(
-        "overlay-copy-up.copy-only-attributes-mount",
-        "Copy only attributes: `echo Y > /sys/module/overlay/parameters/metacopy`, and mount the overlay again",
+        "overlay-copy-up.metacopy",
+        "Copy only attributes, once it is unmounted and mounted again: `echo Y > /sys/module/overlay/parameters/metacopy`",
     ),
-    risk="a layer from somebody you do not trust can then show files from outside it",
+    risk="an untrusted layer can show other files",
 )
 _IN_IMAGE = Remedy(
     worded(
-        "overlay-copy-up.change-build-step-writes",
+        "overlay-copy-up.change-in-build",
         "Change it in the build step that writes the file (COPY --chmod)",
     ),
     risk="containers of the old image stay slow",
     for_authors=True,
 )
 _VOLUME = Remedy(
-    worded("overlay-copy-up.keep-files-change-volume", "Keep the files that change on a volume"),
+    worded("overlay-copy-up.volume", "Keep the files that change on a volume"),
     risk="the data outlives the container: it must be backed up and cleaned separately",
 )
 _SMALLER = Remedy(
     worded(
-        "overlay-copy-up.split-file-small-one",
+        "overlay-copy-up.split-file",
         "Split the file into a small one that changes and one that does not",
     ),
     risk="programs that know the one file fail",
@@ -189,14 +189,14 @@ _SMALLER = Remedy(
 )
 _SHARED = Remedy(
     worded(
-        "overlay-copy-up.keep-layers-one-xfs",
+        "overlay-copy-up.reflink",
         "Keep all layers on one XFS with `reflink=1`, where a copy moves no data",
     ),
     risk="downtime while the containers' storage moves",
 )
 _VOLATILE = Remedy(
     worded(
-        "overlay-copy-up.mount-overlay-does-sync",
+        "overlay-copy-up.volatile",
         "Mount the overlay with `volatile`, which does not sync copies",
     ),
     risk="after a crash the upper layer must be thrown away",
@@ -234,10 +234,11 @@ CAUSE = Cause(
     unseen_without=("waits",),
     settled_by=next_command.CALLS,
     beats=(
-        "cache-cold", "cache-thrash", "random-access", "readahead-poor", "device-saturated", "device-slow", "device-contended",
-        "queue-shallow", "small-requests", "sync-storm", "flush-cost", "journal-entangled", "writeback-scattered", "file-fragmented",
-        "dirty-throttled", "metadata-cold", "io-throttled", "memory-pressure",
-        # It claims no more CPU time than its calls have.
-        "cpu-serial",
+        "cache-cold", "cache-thrash", "random-access", "readahead-poor", "device-saturated",
+        "device-slow", "device-contended", "queue-shallow", "small-requests", "sync-storm",
+        "flush-cost", "journal-entangled", "writeback-scattered", "file-fragmented",
+        "dirty-throttled", "metadata-cold", "io-throttled", "memory-pressure", "cpu-serial",
+        "data-journaled", "device-capped", "filesystem-cpu", "filesystem-full", "fuse-daemon",
+        "remote-storage", "spills", "partial-writes", "cpu-saturated",
     ),
 )  # fmt: skip

@@ -15,21 +15,17 @@ from iowhy.whys.remedy import Remedy
 _REASONS: frozenset[str | None] = frozenset({REASON})
 
 _WHOLE = Remedy(
-    worded("partial-writes.write-whole-aligned-blocks", "Write whole, aligned blocks"),
+    worded("partial-writes.whole-blocks-any", "Write whole, aligned blocks"),
     risk="a crash loses what is still gathered",
     for_authors=True,
 )
 _AHEAD_RISK = "others have less memory"
 _AHEAD = Remedy(
-    worded(
-        "partial-writes.read-file-once-order", "Read the file once, in order, before it is written"
-    ),
+    worded("partial-writes.read-first-any", "Read the file once, in order, before it is written"),
     risk=_AHEAD_RISK,
 )
 _NEW = Remedy(
-    worded(
-        "partial-writes.append-new-data-log", "Append new data to a log, which has nothing to read"
-    ),
+    worded("partial-writes.append-log", "Append new data to a log, which has nothing to read"),
     risk="programs that read the one file miss what is in the log",
     for_authors=True,
 )
@@ -78,7 +74,10 @@ def _whole(found: PartialWrites) -> Remedy:
     return replace(
         _WHOLE,
         do=worded(
-            "partial-writes.write", "Write {where} in {block}", where=_where(found), block=block
+            "partial-writes.whole-blocks",
+            "Write {where} in {block}",
+            where=_where(found),
+            block=block,
         ),
     )
 
@@ -89,7 +88,7 @@ def _ahead(found: PartialWrites) -> Remedy:
         return _AHEAD
     return Remedy(
         worded(
-            "partial-writes.read-once-order-before",
+            "partial-writes.read-first",
             "Read it once, in order, before it is written: `cat {path} > /dev/null`",
             path=quoted(found.path),
         ),
@@ -169,7 +168,7 @@ CAUSE = Cause(
     unseen_without=("waits",),
     settled_by=next_command.CALLS,
     beats=(
-        "cache-cold", "cache-thrash", "random-access", "readahead-poor", "queue-shallow", "device-saturated", "device-slow",
-        "small-requests", "file-fragmented",
+        "cache-cold", "cache-thrash", "random-access", "readahead-poor", "queue-shallow",
+        "device-saturated", "device-slow", "small-requests", "file-fragmented", "device-capped", "device-contended", "io-throttled",
     ),
 )  # fmt: skip

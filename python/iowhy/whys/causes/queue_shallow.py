@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from iowhy.sentences import worded
-from iowhy.whys import classes, evidence, links, named, next_command, saving, thresholds
+from iowhy.whys import classes, evidence, for_users, links, named, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.causes.readahead_poor import set_readahead
 from iowhy.whys.chain import chain_of, duration, link, percent
@@ -76,19 +76,20 @@ def _remedies(facts: Facts) -> tuple[Remedy, ...]:
     whole = replace(
         _AT_ONCE,
         do=worded(
-            "queue-shallow.run-8-once-part",
+            "queue-shallow.parallel",
             "Run 8 {who} at once, each on an eighth of {what}",
             who=facts.run.who,
             what=what,
         ),
     )
     if evidence.direct_io(facts) or requests.direction == "write":
-        return (_SEVERAL, whole)
+        larger = (for_users.larger_by_option(facts),) if facts.somebody_elses else ()
+        return (_SEVERAL, *larger, whole)
     in_order = requests.jump_share is not None and requests.jump_share < thresholds.IN_ORDER
     ahead = replace(
         _AHEAD,
         do=worded(
-            "queue-shallow.ask-next-reads-ahead",
+            "queue-shallow.read-ahead",
             "Ask for the next reads of {what} ahead: posix_fadvise with POSIX_FADV_WILLNEED",
             what=what,
         ),
@@ -127,27 +128,27 @@ def _chain(facts: Facts, depth: float, service: float) -> tuple[Link, ...]:
             requests.own_busy_share,
             "share",
             "devices",
-            "queue-shallow.own-busy-share",
+            "queue-shallow.own-busy",
         ),
     )
 
 
 _AHEAD = Remedy(
     worded(
-        "queue-shallow.ask-next-reads-ahead-2",
+        "queue-shallow.read-ahead-any",
         "Ask for the next reads ahead: posix_fadvise with POSIX_FADV_WILLNEED",
     ),
     risk="data that is read in vain takes memory and device time",
     for_authors=True,
 )
 _SEVERAL = Remedy(
-    worded("queue-shallow.keep-8-requests-flight", "Keep 8 requests in flight with io_uring"),
+    worded("queue-shallow.io-uring", "Keep 8 requests in flight with io_uring"),
     risk="they complete in another order",
     for_authors=True,
 )
 _AT_ONCE = Remedy(
     worded(
-        "queue-shallow.run-8-processes-once",
+        "queue-shallow.parallel-any",
         "Run 8 processes at once, each on an eighth of the data",
     ),
     risk="each takes its own memory and CPU time",

@@ -116,7 +116,7 @@ def _remedies(facts: Facts, waits: frozenset[str]) -> dict[Remedy, Saving]:
         replace(
             _IN_ORDER,
             do=worded(
-                "random-access.access-order-offsets",
+                "random-access.in-order",
                 "Access {what} in the order of offsets",
                 what=what,
             ),
@@ -132,7 +132,7 @@ def _remedies(facts: Facts, waits: frozenset[str]) -> dict[Remedy, Saving]:
         replace(
             _NO_SEEKS,
             do=worded(
-                "random-access.move-ssd-does-seek",
+                "random-access.fast-disk",
                 "Move {what} to an SSD, which does not seek",
                 what=what,
             ),
@@ -245,12 +245,12 @@ def _of_job(facts: Facts, job: Job) -> Candidate | None:
 
 
 _IN_ORDER = Remedy(
-    worded("random-access.access-files-order-offsets", "Access its files in the order of offsets"),
+    worded("random-access.in-order-any", "Access its files in the order of offsets"),
     risk="results come in another order",
     for_authors=True,
 )
 _NO_SEEKS = Remedy(
-    worded("random-access.move-files-ssd-does", "Move its files to an SSD, which does not seek"),
+    worded("random-access.fast-disk-any", "Move its files to an SSD, which does not seek"),
     risk="downtime for the move; the SSD costs money",
 )
 
@@ -304,6 +304,7 @@ CAUSE = Cause(
     remedies=(_IN_ORDER, evidence.READ_FIRST, _NO_SEEKS),
     experiment="fast-device",
     find=find,
+    trouble="jumps",
     unseen_without=("block_requests",),
     settled_by=next_command.FILE,
     beats=("device-saturated", "queue-shallow", "cache-cold", "small-requests", "readahead-poor", "ranks-uneven", "io-not-overlapped"),

@@ -17,13 +17,13 @@ PROCESSES = 4
 
 _MORE_WRITERS = Remedy(
     worded(
-        "ranks-uneven.let-mpi-io-use",
+        "ranks-uneven.more-aggregators",
         "Let MPI-IO use more processes: hint `cb_nodes`, two for each node",
     ),
     risk="too many of them wait for each other's locks",
 )
 _SHARE = Remedy(
-    worded("ranks-uneven.let-one-process-node", "Let one process on each node read and write"),
+    worded("ranks-uneven.one-per-node", "Let one process on each node read and write"),
     risk="processes wait for each other's locks on the file",
     for_authors=True,
 )
@@ -120,13 +120,11 @@ def _few(facts: Facts, job: Job, at_once: float) -> Candidate | None:
 
 
 _SERVER = Remedy(
-    worded(
-        "ranks-uneven.see-server-slow", "See which server is slow: `lctl get_param osc.*.stats`"
-    ),
+    worded("ranks-uneven.see-server", "See which server is slow: `lctl get_param osc.*.stats`"),
     looks=True,
 )
 _EVENLY = Remedy(
-    worded("ranks-uneven.give-process-much-read", "Give each process as much to read and write"),
+    worded("ranks-uneven.even-shares", "Give each process as much to read and write"),
     risk="processes exchange more data before they write",
     for_authors=True,
 )

@@ -12,19 +12,19 @@ TIMES = 2.0
 
 _BROADCAST = Remedy(
     worded(
-        "read-again.let-one-process-read",
+        "read-again.one-reader",
         "Let one process read what all need, and send it to the others (`MPI_Bcast`)",
     ),
     risk="a process that does not reach the call stops all",
     for_authors=True,
 )
 _KEEP = Remedy(
-    worded("read-again.keep-was-read-program", "Keep what was read in the program's memory"),
+    worded("read-again.keep-in-memory", "Keep what was read in the program's memory"),
     risk="less memory is left for other data",
     for_authors=True,
 )
 _NEAR = Remedy(
-    worded("read-again.copy-read-again-node", "Copy what is read again to each node's own disk"),
+    worded("read-again.copy-local", "Copy what is read again to each node's own disk"),
     risk="a copy that is out of date gives old results",
 )
 

@@ -74,7 +74,7 @@ def _wasted(facts: Facts) -> Candidate | None:
         ),
         summary=worded(
             "readahead-poor.unused",
-            "reading pages ahead, {wasted:share} of which nobody used",
+            "while the kernel read pages ahead, {wasted:share} of which were never used",
             wasted=cache.wasted_share,
         ),
         saving=Saving(
@@ -164,7 +164,7 @@ _LESS_AHEAD, _MORE_AHEAD = 32, 8192
 _DISK = re.compile(r"[a-z]+[a-z0-9-]*")
 _RANDOM = Remedy(
     worded(
-        "readahead-poor.mark-access-random-posix",
+        "readahead-poor.mark-random",
         "Mark the access as random: posix_fadvise with POSIX_FADV_RANDOM",
     ),
     risk="reading it in order gets slower",
@@ -172,7 +172,7 @@ _RANDOM = Remedy(
 )
 _HINT = Remedy(
     worded(
-        "readahead-poor.mark-access-sequential-posix",
+        "readahead-poor.mark-sequential",
         "Mark the access as sequential: posix_fadvise with POSIX_FADV_SEQUENTIAL",
     ),
     risk="random reads of it read more than they use",
@@ -180,7 +180,7 @@ _HINT = Remedy(
 )
 SET = Remedy(
     worded(
-        "readahead-poor.set-device-s-readahead",
+        "readahead-poor.set-readahead-any",
         "Set the device's readahead to fit the access (`blockdev --setra`)",
     ),
     risk="other programs on the device may read in vain",
@@ -189,13 +189,10 @@ SET = Remedy(
 
 def _marked(facts: Facts, one: Remedy) -> Remedy:
     """The call with its file: that of mapped memory, if page faults are what reads."""
-    reading = [piece for piece in facts.budget.pieces if piece.cls == classes.READ]
-    faults = sum(piece.elapsed for piece in reading if piece.call is None)
-    mapped = 2 * faults > sum(piece.elapsed for piece in reading)
     way = "RANDOM" if one == _RANDOM else "SEQUENTIAL"
     call = (
         f"madvise(start, length, MADV_{way}) on its mapping"
-        if mapped
+        if named.maps(facts)
         else f"posix_fadvise(fd, 0, 0, POSIX_FADV_{way})"
     )
     return replace(
@@ -269,6 +266,7 @@ CAUSE = Cause(
     ),
     remedies=(_RANDOM, _HINT, SET),
     find=find,
+    trouble="jumps",
     unseen_without=("page_cache",),
     settled_by=next_command.CACHE,
     beats=("cache-cold", "device-saturated", "queue-shallow", "small-requests"),

@@ -42,12 +42,12 @@ def find(facts: Facts) -> Candidate | None:
             + ("" if silent is None else ", which does not answer"),
             where=where,
         ),
-        saving=saving.all_of_it("if it answered at once"),
+        saving=saving.all_of_it("if the server answered at once"),
         remedies=_remedies(facts, answered, most.mount)
         if silent is None
         else (_reach(most.mount),),
         confidence=0.85,
-        never_ends=silent is not None,
+        comes_first=silent is not None,
         needs=("waits", "syscalls"),
     )
 
@@ -106,7 +106,7 @@ def _remedies(facts: Facts, found: Answers | None, mount: str | None) -> tuple[R
     copy = replace(
         _COPY,
         do=worded(
-            "remote-storage.copy-local-disk-work",
+            "remote-storage.copy-local",
             "Copy {file} to a local disk, and work on the copy",
             file=named.file(facts) or name,
         ),
@@ -117,29 +117,25 @@ def _remedies(facts: Facts, found: Answers | None, mount: str | None) -> tuple[R
 
 
 _CONNECTIONS = Remedy(
-    worded(
-        "remote-storage.mount-more-connections", "Mount it with more connections (`nconnect=4`)"
-    ),
+    worded("remote-storage.more-connections", "Mount it with more connections (`nconnect=4`)"),
     risk="others on the server get slower",
 )
 _COPY = Remedy(
     worded(
-        "remote-storage.copy-files-local-disk",
+        "remote-storage.copy-local-any",
         "Copy its files to a local disk, and work on the copy",
     ),
     risk="changes are on the server only when they are copied back",
 )
 _KEEP = Remedy(
     worded(
-        "remote-storage.cache-attributes-longer",
+        "remote-storage.cache-attributes",
         "Cache attributes for longer (mount option `actimeo=60`)",
     ),
     risk="changes by others are seen later",
 )
 _COMPARE = Remedy(
-    worded(
-        "remote-storage.see-how-much-network", "See how much of it is the network: rtt in `ss -ti`"
-    ),
+    worded("remote-storage.see-network", "See how much of it is the network: rtt in `ss -ti`"),
     looks=True,
 )
 
@@ -179,7 +175,10 @@ CAUSE = Cause(
     find=find,
     settled_by=next_command.CALLS,
     beats=(
-        "cache-cold", "device-contended", "device-saturated", "device-slow", "flush-cost", "metadata-cold",
-        "queue-shallow", "random-access", "readahead-poor", "small-requests", "sync-storm", "cache-thrash",
+        "cache-cold", "device-contended", "device-saturated", "device-slow", "flush-cost",
+        "metadata-cold", "queue-shallow", "random-access", "readahead-poor", "small-requests",
+        "sync-storm", "cache-thrash", "data-journaled", "device-capped", "file-fragmented",
+        "filesystem-full", "io-throttled", "journal-entangled", "partial-writes",
+        "writeback-scattered", "filesystem-cpu",
     ),
 )  # fmt: skip

@@ -1,16 +1,17 @@
 """The application reads or writes little at a time."""
+# long: calls that cost CPU time and requests that wait are two ways to move little at a time, with one remedy
 
 from msgspec.structs import replace
 
 from iowhy.sentences import Sentence, worded
-from iowhy.whys import classes, evidence, links, named, next_command, saving, thresholds
+from iowhy.whys import classes, evidence, for_users, links, named, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, percent, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.calls import TINY_BYTES
 from iowhy.whys.facts.job import LARGE_BYTES, Job
 from iowhy.whys.facts.requests import Requests
-from iowhy.whys.finding import Candidate, Claim, Saving
+from iowhy.whys.finding import Candidate, Claim, Link, Saving
 from iowhy.whys.remedy import Remedy
 
 TINY_CALLS = 10_000
@@ -23,6 +24,12 @@ MOSTLY = 0.5
 # The program's own time from one tiny call to the next: an interpreter takes as long to make a call (CPython and a JVM
 # some hundred ns), and hardly anything is done with a few bytes in that time.
 BETWEEN_NS = 2_000
+# Some of that goes with the calls, some remains: it is not known how much.
+BETWEEN_SAVED = 0.5
+# To enter and leave the kernel, before a call's begin and after its end as they are recorded.
+ENTRY_NS = 150
+# Of the calls, what is not one way alone.
+BOTH = 0.2
 # What a buffer like that of stdio, or a better one, asks for.
 LARGE_CALL_BYTES = 64 * 1024
 
@@ -45,6 +52,8 @@ def _tiny(facts: Facts) -> Candidate | None:
     if group.calls < TINY_CALLS or not group.cpu_ns or not kernel.thread_s:
         return None
     in_calls_ns = min(group.cpu_ns, _file_calls_ns(facts) or group.cpu_ns)
+    outside_ns = facts.budget.reason_ns(classes.KERNEL, classes.FAULTS)
+    in_calls_ns += min(outside_ns, ENTRY_NS * group.calls)
     fraction = min(1.0, in_calls_ns / 1e9 / kernel.thread_s)
     if fraction * in_kernel < thresholds.LISTED or group.calls < MOSTLY * all_calls:
         return None
@@ -52,8 +61,16 @@ def _tiny(facts: Facts) -> Candidate | None:
     user = facts.budget.line(classes.USER)
     between_ns = (user.thread_s or 0.0) * 1e9 / number
     claims = [Claim(frozenset({classes.KERNEL}), fraction=fraction)]
+    waiting = remains = 0.0
     if between_ns <= BETWEEN_NS:
         claims.append(Claim(frozenset({classes.USER})))
+        claimed = evidence.claimed(facts, claims)
+        remains = (1 - BETWEEN_SAVED) * facts.budget.elapsed(classes.USER) / claimed
+        # Who computes less waits for a CPU less.
+        part = evidence.claimed(facts, claims) / facts.budget.elapsed(*classes.CPU)
+        claims.append(Claim(frozenset({classes.RUNNABLE}), fraction=part, follows=True))
+        waiting = part * facts.budget.elapsed(classes.RUNNABLE)
+    each = None if group.bytes is None else group.bytes / number
     return Candidate(
         claims=tuple(claims),
         chain=chain_of(
@@ -63,38 +80,53 @@ def _tiny(facts: Facts) -> Candidate | None:
                 "share",
                 "budget",
             ),
-            None
-            if group.bytes is None
-            else link(
-                f"{count(number)} calls ask for {size(group.bytes / number)} each on average",
-                group.bytes / number,
-                "bytes",
-                "syscalls",
-            ),
-            link(
-                f"each costs {duration(mean)} of CPU time, far more than copying its bytes",
-                mean,
-                "ns",
-                "syscalls",
-            ),
-            link(
-                f"the program computes {duration(between_ns)} between two of them, mostly to make the next call",
-                between_ns,
-                "ns",
-                "budget",
-            )
-            if len(claims) > 1
-            else None,
+            *_tiny_calls(number, each, mean, between_ns if len(claims) > 1 else None, waiting),
         ),
         summary=_says_tiny(number, group.bytes),
         saving=saving.all_of_it("if hardly any calls are left")
-        if group.bytes is None
+        if each is None
         else Saving(
-            max(0.0, 1 - group.bytes / LARGE_CALL_BYTES / number),
+            max(0.0, 1 - each / LARGE_CALL_BYTES - remains),
             f"with calls of {size(LARGE_CALL_BYTES)}",
         ),
-        remedies=_remedies(facts, group.bytes / number if group.bytes is not None else None),
+        remedies=_larger_calls(facts, each),
         needs=("syscalls",),
+    )
+
+
+def _tiny_calls(
+    number: int, each: float | None, mean_ns: float, between_ns: float | None, waiting: float
+) -> tuple[Link, ...]:
+    """How little a call moves, what it costs, and what is computed and waited for between them."""
+    return chain_of(
+        None
+        if each is None
+        else link(
+            f"{count(number)} calls ask for {size(each)} each on average", each, "bytes", "syscalls"
+        ),
+        link(
+            f"each costs {duration(mean_ns)} of CPU time, far more than copying its bytes",
+            mean_ns,
+            "ns",
+            "syscalls",
+        ),
+        None
+        if between_ns is None
+        else link(
+            f"the program computes {duration(between_ns)} between two of them, mostly to make the next call",
+            between_ns,
+            "ns",
+            "budget",
+        ),
+        None
+        if waiting < thresholds.LISTED
+        else link(
+            f"to do that it waits for a CPU, {percent(waiting)} of the time",
+            waiting,
+            "share",
+            "budget",
+            "small-requests.waits-for-cpu",
+        ),
     )
 
 
@@ -109,17 +141,35 @@ def _says_tiny(calls: int, bytes_: float | None) -> Sentence:
     )
 
 
-def _remedies(facts: Facts, each: float | None, *, reads: bool = False) -> tuple[Remedy, ...]:
+def _larger_calls(facts: Facts, each: float | None) -> tuple[Remedy, ...]:
+    """Larger calls of the kind that most of the tiny ones are."""
+    reads, writes = facts.calls.reads, facts.calls.writes
+    if min(reads.calls, writes.calls) >= BOTH * (reads.calls + writes.calls):
+        return _remedies(facts, each, "Read and write", "its files")
+    way, group, names = (
+        ("Read", reads, classes.DATA_READS)
+        if reads.calls > writes.calls
+        else ("Write", writes, classes.DATA_WRITES)
+    )
+    own = each if group.bytes is None else group.bytes / group.calls
+    return _remedies(facts, own, way, named.called(facts, names))
+
+
+def _remedies(
+    facts: Facts, each: float | None, way: str | None = None, data: str | None = None
+) -> tuple[Remedy, ...]:
     """Larger calls, with the file and what they are now; the page cache gathers what bypasses it."""
-    way = "Read" if reads else "Write" if facts.requests.direction == "write" else "Access"
+    data = data or named.data(facts)
+    reads = way == "Read"
+    way = way or ("Write" if facts.requests.direction == "write" else "Access")
     instead = "" if each is None else f" instead of {size(each)}"
     larger = replace(
         _LARGER,
         do=worded(
-            "small-requests.move-1-mib",
+            "small-requests.larger",
             "{way} {data} 1 MiB at a time{instead}",
             way=way,
-            data=named.data(facts),
+            data=data,
             instead=instead,
         ),
         risk="each buffer takes 1 MiB of memory" if reads else _LARGER.risk,
@@ -128,13 +178,11 @@ def _remedies(facts: Facts, each: float | None, *, reads: bool = False) -> tuple
         return (larger,)
     gathered = replace(
         _GATHERED,
-        do=worded(
-            "small-requests.open-without-o-direct",
-            "Open {data} without O_DIRECT and O_SYNC",
-            data=named.data(facts),
-        ),
+        do=worded("small-requests.buffered", "Open {data} without O_DIRECT and O_SYNC", data=data),
         risk="others have less memory" if reads else _GATHERED.risk,
     )
+    if facts.somebody_elses:
+        return (for_users.larger_by_option(facts),)
     return (replace(larger, for_authors=True), gathered)
 
 
@@ -200,22 +248,30 @@ def _small(facts: Facts) -> Candidate | None:
                 requests.median_service_ns,
                 "ns",
                 "request-latency",
-                "small-requests.median-service-ns",
+                "small-requests.service",
             ),
         ),
         summary=_says(requests),
         saving=_saving(facts, [way[0] for way in ways], on_cpu),
-        remedies=_remedies(facts, walk.median_bytes, reads=cls == classes.READ),
+        remedies=_remedies(facts, walk.median_bytes, "Read" if cls == classes.READ else None),
         needs=("syscalls", "block_requests", "waits"),
     )
+
+
+_ON = {"read": " from {device}", "write": " to {device}"}
 
 
 def _says(requests: Requests) -> Sentence:
     """What it did in that time."""
     return worded(
         "small-requests.requests",
-        "waiting for {requests:count} requests of {request:bytes}, which could be a few large ones",
+        "waiting for {requests:count} "
+        + ("requests" if requests.direction is None else f"{requests.direction}s")
+        + " of {request:bytes}"
+        + _ON.get(requests.direction or "", "")
+        + ", which could be a few large ones",
         requests=requests.count,
+        device=requests.device,
         request=requests.median_bytes,
     )
 
@@ -313,12 +369,12 @@ def _around_the_cache(facts: Facts) -> bool:
 
 
 _LARGER = Remedy(
-    worded("small-requests.read-write-1-mib", "Read and write 1 MiB per call"),
+    worded("small-requests.larger-any", "Read and write 1 MiB per call"),
     risk="a crash loses what is still in the buffer",
 )
 _COLLECTIVE = Remedy(
     worded(
-        "small-requests.let-mpi-io-gather",
+        "small-requests.collective",
         "Let MPI-IO gather them with collective calls (`MPI_File_write_at_all`)",
     ),
     risk="a process that does not reach the call stops all",
@@ -326,14 +382,14 @@ _COLLECTIVE = Remedy(
 )
 _NO_SIEVE = Remedy(
     worded(
-        "small-requests.read-gaps-before-write",
+        "small-requests.no-sieving",
         "Do not read the gaps before each write: MPI-IO's hint `romio_ds_write=disable`",
     ),
     risk="many small writes instead, if the data are in small pieces",
 )
 _GATHERED = Remedy(
     worded(
-        "small-requests.let-page-cache-gather",
+        "small-requests.buffered-any",
         "Let the page cache gather it: open the files without O_DIRECT and O_SYNC",
     ),
     risk="a crash loses what was not synced yet",

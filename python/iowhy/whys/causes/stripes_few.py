@@ -15,9 +15,7 @@ PROCESSES = 4
 BYTES_MIN = 64 * 1024 * 1024
 
 _ELSEWHERE = Remedy(
-    worded(
-        "stripes-few.spread-file-over-more", "Spread the file over more servers: `lfs migrate -c 8`"
-    ),
+    worded("stripes-few.more-servers-any", "Spread the file over more servers: `lfs migrate -c 8`"),
     risk="heavy I/O while it is copied",
 )
 
@@ -55,7 +53,7 @@ def find(facts: Facts) -> Candidate | None:
         remedies=(
             Remedy(
                 worded(
-                    "stripes-few.spread-over-8-servers",
+                    "stripes-few.more-servers",
                     "Spread it over 8 servers: `lfs migrate -c 8 {path}`",
                     path=quoted(file.path),
                 ),

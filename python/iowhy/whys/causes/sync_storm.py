@@ -28,28 +28,26 @@ TIMES_AS_LARGE = 4
 SMALL_COSTS = 1.33
 
 _KEEP_OPEN = Remedy(
-    worded(
-        "sync-storm.keep-file-open-sync", "Keep the file open, and sync it once for many writes"
-    ),
+    worded("sync-storm.keep-open", "Keep the file open, and sync it once for many writes"),
     risk="a crash loses what was written since the last sync",
     for_authors=True,
 )
 #: For whom each file costs.
 LARGER_FILES = Remedy(
-    worded("sync-storm.write-one-archive-instead", "Write one archive instead of many files"),
-    risk="programs that read the single files find them no more",
+    worded("sync-storm.one-archive-any", "Write one archive instead of many files"),
+    risk="programs that read the single files will not find them",
     for_authors=True,
 )
 _LATER = Remedy(
     worded(
-        "sync-storm.let-commits-return-before",
+        "sync-storm.asynchronous-commit",
         "Let commits return before they are durable (asynchronous commit)",
     ),
     risk="a crash loses the last seconds",
     for_authors=True,
 )
 _QUICK_DEVICE = Remedy(
-    worded("sync-storm.move-files-ssd-power", "Move its files to an SSD with a power-safe cache"),
+    worded("sync-storm.fast-disk-any", "Move its files to an SSD with a power-safe cache"),
     risk="downtime for the move; the SSD costs money",
 )
 
@@ -110,7 +108,7 @@ def larger_files(facts: Facts, files: float | None) -> Remedy:
     return replace(
         LARGER_FILES,
         do=worded(
-            "sync-storm.write-one-archive-instead-2",
+            "sync-storm.one-archive",
             "Write one archive instead of {many} files{value}",
             many=many,
             value=f" in {at}" if at else "",
@@ -122,7 +120,7 @@ def _quick_device(facts: Facts) -> Remedy:
     return replace(
         _QUICK_DEVICE,
         do=worded(
-            "sync-storm.move-ssd-power-safe",
+            "sync-storm.fast-disk",
             "Move {data} to an SSD with a power-safe cache",
             data=named.data(facts),
         ),
@@ -333,7 +331,7 @@ def _measured(facts: Facts) -> Candidate | None:
                     pair.times,
                     "times",
                     "measurements",
-                    "sync-storm.times-2",
+                    "sync-storm.times-in-run",
                 )
                 for pair in others[:1]
             ),
@@ -428,7 +426,7 @@ CAUSE = Cause(
     unseen_without=("syscalls",),
     settled_by=next_command.SYNC,
     beats=(
-        "flush-cost", "device-saturated", "queue-shallow", "small-requests", "random-access",
+        "flush-cost", "device-saturated", "device-capped", "queue-shallow", "small-requests", "random-access",
         "writeback-scattered", "device-slow",
         # It claims no more CPU time than its calls have.
         "cpu-serial",

@@ -93,7 +93,7 @@ def _pages(facts: Facts) -> float | None:
 
 _EARLIER = Remedy(
     worded(
-        "writeback-scattered.start-writeback-earlier",
+        "writeback-scattered.writeback-earlier",
         "Start writeback earlier: `sysctl vm.dirty_background_bytes=67108864`",
     ),
     risk="data that soon changes again is written more often",
@@ -131,5 +131,7 @@ CAUSE = Cause(
     find=find,
     unseen_without=("writeback",),
     settled_by=next_command.FILE,
-    beats=("dirty-throttled", "device-saturated"),
+    beats=(
+        "dirty-throttled", "device-saturated", "random-access", "queue-shallow", "small-requests",
+    ),
 )  # fmt: skip

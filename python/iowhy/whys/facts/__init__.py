@@ -16,19 +16,23 @@ from iowhy.whys import classes
 from iowhy.whys.facts import (
     cache,
     calls,
+    ceilings,
     copied_up,
     devices,
     evictors,
     failed,
+    failing,
     filesystems,
     in_order,
     installed,
     io_limits,
     job,
     journal,
+    kernel_log,
     kernel_work,
     layers,
     layout,
+    locked,
     machine,
     measured,
     metadata,
@@ -38,11 +42,14 @@ from iowhy.whys.facts import (
     run,
     sleeps,
     space,
+    spilled,
     stacks,
     stalls,
     subject,
     threads,
+    uneven,
     used_files,
+    whole,
     woken,
     writeback,
     written_in_part,
@@ -50,6 +57,8 @@ from iowhy.whys.facts import (
 
 #: Share of the waiting for storage from which reads, or writes, are what is looked at.
 MOSTLY = 0.75
+#: Of the time, what statements wait for locks of their server from which that is what it waits for, not clients.
+LOCKED = 0.15
 
 
 class Facts:
@@ -63,6 +72,7 @@ class Facts:
     ) -> None:
         self.recording = recording
         self.manifest = recording.manifest
+        self.narrowed = narrowed is not None
         self.relations = Relations(recording, narrowed=narrowed)
 
     def __enter__(self) -> "Facts":
@@ -81,6 +91,11 @@ class Facts:
         """When, how long, what was lost, which sensors were missing."""
         who = subject.subject(self.manifest.command, self.relations)
         return run.measure(self.recording, self.relations.facts, who)
+
+    @cached_property
+    def shorts(self) -> tuple[whole.Short, ...]:
+        """Tables that hold less than others count; none: all adds up, or that is not known."""
+        return () if self.narrowed else whole.shorts(self.manifest, self.relations)
 
     @cached_property
     def budget(self) -> budgets.Budget:
@@ -124,6 +139,8 @@ class Facts:
     def waits_for_work(self) -> str | None:
         """What from outside a server or watcher idles for, in words; None: its sleep is a wait of its own work."""
         if self.run.pasted or self.budget.basis != "threads":
+            return None
+        if self.locked is not None and self.locked.all_ns >= LOCKED * (self.run.elapsed_ns or 0):
             return None
         found = sleeps.waits_for_work(self.relations, self.run.mode)
         call = None if self.sleeper is None else self.sleeper.call
@@ -171,11 +188,35 @@ class Facts:
         return missing.missing(self.relations)
 
     @cached_property
-    def stalled(self) -> tuple[float, int]:
-        """Of the waiting for storage the part in which its device stalls, and the requests that did."""
+    def stalled(self) -> stalls.Stalls:
+        """How its device stalls, and what of the waiting for storage that is."""
         pieces = [piece for piece in self.budget.pieces if piece.cls in classes.STORAGE]
         reasons = frozenset(piece.reason for piece in pieces if piece.reason)
         return stalls.stalled(self.relations, self.requests, reasons)
+
+    @cached_property
+    def ceiling(self) -> ceilings.Ceiling | None:
+        """At what rate its device is held; None: at none that is not its own."""
+        top = self.devices.top
+        own = self.requests.known and self.requests.count > 0
+        dev = self.requests.dev if own else None if top is None else top.dev
+        return ceilings.ceiling(self.relations, dev, jumps=self.requests.jump_share)
+
+    @cached_property
+    def uneven(self) -> uneven.Uneven | None:
+        """That a device answers far later than at other times, or than its twin; None: it does not, or that is not known."""
+        return uneven.uneven(self.relations, self.requests, self.layers)
+
+    @cached_property
+    def logged(self) -> tuple[kernel_log.Logged, ...]:
+        """What the kernel logged of disks while they were recorded."""
+        return kernel_log.logged(self.relations)
+
+    @cached_property
+    def failing(self) -> failing.Failing | None:
+        """The device that fails requests; None: none does, or that is not known."""
+        whole = self.run.mode == "machine"
+        return failing.failing(self.relations, self.requests.dev, whole=whole)
 
     @cached_property
     def wake_ups(self) -> tuple[woken.Woken, ...]:
@@ -197,6 +238,11 @@ class Facts:
     def syncs_decided_there(self) -> bool:
         """Whether the syncs are decided on in programs that came with the system."""
         return installed.syncs_decided_there(self.relations)
+
+    @cached_property
+    def reads_decided_there(self) -> bool:
+        """Whether what is read is decided on in programs that came with the system."""
+        return installed.reads_decided_there(self.relations)
 
     @cached_property
     def evictors(self) -> tuple[evictors.Evictor, ...]:
@@ -249,6 +295,16 @@ class Facts:
     def space(self) -> space.Space:
         """What filesystems did for want of free space."""
         return space.space(self.relations, self.filesystems)
+
+    @cached_property
+    def spilled(self) -> spilled.Spilled | None:
+        """Temporary files that were written and read back; None: none of any size."""
+        return spilled.spilled(self.relations, spilled.BYTES_MIN)
+
+    @cached_property
+    def locked(self) -> locked.Locked | None:
+        """The statement of a database that waits longest for a lock of its server; None: none does, or not known."""
+        return locked.locked(self.relations)
 
     @cached_property
     def copied_up(self) -> copied_up.CopiedUp | None:

@@ -10,7 +10,7 @@ from iowhy.whys.facts.threads import Threads
 
 class Daemon(Struct, frozen=True):
     """Lengths of time in ns, None where not known. `cpu_ns` is exact of one that was `recorded` too, else all that others than the command
-    used of the CPUs, which is the most that it can be. `disk_ns`: with a request of its own in flight, to `disk`.
+    used of the CPUs, which is the most that it can be. `disk_ns`: with a request of its own in flight, to `disk`, mostly for files below `mount`.
 
     `user`, `kernel` and `runnable` (0..1): of one that was recorded, its part of the time of all threads of these kinds.
     """
@@ -21,6 +21,7 @@ class Daemon(Struct, frozen=True):
     cpu_ns: float | None
     disk_ns: float = 0.0
     disk: str | None = None
+    mount: str | None = None
     user: float = 0.0
     kernel: float = 0.0
     runnable: float = 0.0
@@ -40,12 +41,13 @@ FROM thread_totals AS t
 # The lengths of time with a request of its own, which may overlap: each counts from where those before it have ended.
 _DISK = """
 WITH r AS (
-  SELECT dev, queue_ns AS a, complete_ns AS z,
+  SELECT dev, owner_dev, queue_ns AS a, complete_ns AS z,
     max(complete_ns) OVER (ORDER BY queue_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before_ns
   FROM block_requests WHERE tgid = {tgid} AND complete_ns > queue_ns
 )
 SELECT coalesce(sum(greatest(0, z - greatest(a, coalesce(before_ns, a)))), 0) AS disk_ns,
-  (SELECT d.name FROM devices AS d WHERE d.dev = arg_max(r.dev, r.z - r.a)) AS disk
+  (SELECT d.name FROM devices AS d WHERE d.dev = arg_max(r.dev, r.z - r.a)) AS disk,
+  (SELECT min(f.mount) FROM filesystems AS f WHERE f.dev = mode(r.owner_dev)) AS mount
 FROM r
 """
 

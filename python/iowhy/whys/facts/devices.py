@@ -1,5 +1,7 @@
 """Devices by their own counters: what iostat shows, and all that a pasted iostat can show."""
 
+import re
+
 from msgspec import Struct
 
 from iowhy.relations import Relations
@@ -8,6 +10,15 @@ from iowhy.whys.facts.filesystems import Filesystems
 #: Of the bytes that the command moved, the share that its device must have moved: the first and last
 #: reading are up to 100 ms within the run, and written pages may be dropped or written after it.
 FITS = 0.5
+
+
+#: Disks of virtio, which all say that they rotate, whatever is behind them.
+SAYS_SO_ALWAYS = re.compile(r"vd[a-z]+")
+
+
+def turns(name: str | None, rotational: bool | None) -> bool:
+    """Whether a device says that it rotates, and is not one of those that always do."""
+    return bool(rotational) and SAYS_SO_ALWAYS.fullmatch(name or "") is None
 
 
 class Device(Struct, frozen=True):

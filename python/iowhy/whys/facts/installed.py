@@ -6,14 +6,15 @@ from pathlib import PurePath
 from iowhy.recordings.manifest import Command
 from iowhy.recordings.sql_text import text_literal
 from iowhy.relations import Relations
+from iowhy.whys import classes
 from iowhy.whys.facts.programs import seen_paths
 from iowhy.whys.facts.subject import INTERPRETERS, single_program
 
 #: Folders that a package manager fills.
 _SYSTEM = r"/(usr/(local/)?)?(s?bin|lib(64|exec)?|share|games)/.*|/(opt|snap|nix/store)/.*"
-#: Of the time in syncs, those of such programs from which they are all that counts.
+#: Of the time in syncs, or in reads, those of such programs from which they are all that counts.
 _MOST = 0.9
-#: Syncs of one process from which the program decides on them, and not the script that starts it for each.
+#: Syncs or reads of one process from which the program decides on them, and not the script that starts it for each.
 _BY_ITSELF = 5
 
 
@@ -38,8 +39,21 @@ def somebody_elses(command: Command, relations: Relations) -> bool:
 
 
 def syncs_decided_there(relations: Relations) -> bool:
-    """Whether nearly all syncs are those of programs that came with the system, each with many in one process: no script of
-    one's own decides on them, and no code that an interpreter runs.
+    """Whether nearly all syncs are those of programs that came with the system."""
+    return _decided_there(relations, "SELECT tid, dur_ns AS ns, 1 AS calls FROM sync_calls")
+
+
+def reads_decided_there(relations: Relations) -> bool:
+    """As `syncs_decided_there`, of what reads data."""
+    reads = f"name IN {classes.quoted(classes.DATA_READS)}"
+    return _decided_there(
+        relations, f"SELECT tid, total_ns AS ns, calls FROM call_sums WHERE {reads}"
+    )
+
+
+def _decided_there(relations: Relations, calls: str) -> bool:
+    """Whether nearly all of some calls are those of programs that came with the system, each with many in one process: no script of
+    one's own decides on them, and no code that an interpreter runs. Processes may have more in their names than their program.
     """
     if not all(relations.has(table) for table in ("syscalls", "threads", "files")):
         return False
@@ -49,12 +63,13 @@ def syncs_decided_there(relations: Relations) -> bool:
           SELECT DISTINCT left(regexp_extract(path, '[^/]*$'), 15) AS comm FROM ({seen_paths(relations)}) AS s
           WHERE regexp_full_match(path, {text_literal(_SYSTEM)})
         ), processes AS (
-          SELECT t.tgid, sum(s.dur_ns) AS ns, count(*) AS syncs FROM sync_calls AS s
-          JOIN threads AS t ON t.tid = s.tid GROUP BY t.tgid
+          SELECT t.tgid, sum(c.ns) AS ns, sum(c.calls) AS calls FROM ({calls}) AS c
+          JOIN threads AS t ON t.tid = c.tid GROUP BY t.tgid
         ), names AS (SELECT tgid, arg_min(comm, abs(tid - tgid)) AS comm FROM threads GROUP BY tgid)
         SELECT sum(p.ns) FILTER (
-            WHERE p.syncs >= {_BY_ITSELF} AND n.comm IN (SELECT comm FROM system)
-            AND NOT regexp_full_match(n.comm, {text_literal(INTERPRETERS.pattern)})
+            WHERE p.calls >= {_BY_ITSELF} AND EXISTS (
+              SELECT 1 FROM system AS s WHERE s.comm = n.comm OR starts_with(n.comm, s.comm || '-')
+            ) AND NOT regexp_full_match(n.comm, {text_literal(INTERPRETERS.pattern)})
           ) / nullif(sum(p.ns), 0) FROM processes AS p JOIN names AS n ON n.tgid = p.tgid
         """
     )

@@ -52,7 +52,7 @@ _ADJACENT = """
 SELECT CASE WHEN count(*) >= {steps} THEN count(*) FILTER (WHERE page = end_page) / count(*) END AS adjacent_share
 FROM (
   SELECT jump_bytes, owner_page AS page,
-    lag(owner_page + bytes // {page_bytes}) OVER (PARTITION BY op ORDER BY queue_ns, sector) AS end_page
+    lag(owner_page + bytes // {page_bytes}) OVER (PARTITION BY op, tid ORDER BY queue_ns, sector) AS end_page
   FROM command_requests
   WHERE owner_dev = {dev} AND owner_ino = {ino} AND owner_page IS NOT NULL
 ) AS r
@@ -61,7 +61,7 @@ WHERE jump_bytes <> 0 AND end_page IS NOT NULL
 
 
 def adjacent_share(relations: Relations, owner: Owner) -> float | None:
-    """Of the jumps of its requests, those from what is next to it in the file (0..1), both as they were queued: the layout makes those.
+    """Of the jumps of its requests, those from what the same thread queued before them and is next to it in the file (0..1): the layout makes those.
 
     None where few are known: direct I/O has no place in the file.
     """

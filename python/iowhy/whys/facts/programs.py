@@ -5,6 +5,7 @@ Of a process that ran before it was recorded these are the files of its code tha
 
 import re
 from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
 
 from msgspec import Struct
 
@@ -22,8 +23,15 @@ def executables(relations: Relations, names: Iterable[str]) -> dict[str, frozens
     A process carries the first 15 letters of its executable's name, behind which a version may be (python3.11); threads may
     have their own names.
     """
-    listed = ", ".join(f"('{name}')" for name in sorted(set(names)))
-    if not listed or not relations.has("threads"):
+    if not relations.has("threads"):
+        return {}
+    comms = [comm for (comm,) in relations.rows("SELECT DISTINCT comm FROM threads")]
+    # Most are in no recording: the few that may be are asked for.
+    there = [
+        name for name in sorted(set(names)) if any(_called(comm or "", name) for comm in comms)
+    ]
+    listed = ", ".join(f"('{name}')" for name in there)
+    if not listed:
         return {}
     seen = relations.rows(
         f"""
@@ -33,7 +41,7 @@ def executables(relations: Relations, names: Iterable[str]) -> dict[str, frozens
         ), processes AS (SELECT DISTINCT tgid, ppid FROM threads
         ), under (name, tgid) AS (
           SELECT a.name, t.tgid FROM asked AS a JOIN threads AS t ON t.comm = left(a.name, 15)
-    OR starts_with(t.comm, left(a.name || '.', 15)) OR starts_with(t.comm, left(a.name || '-', 15))
+            OR starts_with(t.comm, left(a.name || '.', 15)) OR starts_with(t.comm, left(a.name || '-', 15))
           UNION SELECT u.name, p.tgid FROM under AS u JOIN processes AS p ON p.ppid = u.tgid
         ), files_of AS (
           SELECT DISTINCT regexp_extract(path, '[^/]*$') AS base FROM ({seen_paths(relations)}) AS s
@@ -51,41 +59,29 @@ def executables(relations: Relations, names: Iterable[str]) -> dict[str, frozens
     return {name: frozenset(tgids) for name, tgids in seen}
 
 
+def _called(comm: str, name: str) -> bool:
+    """Whether a thread has the name of an executable; a version may be behind it."""
+    return comm == name[:15] or comm.startswith((f"{name}."[:15], f"{name}-"[:15]))
+
+
 def matched(relations: Relations, patterns: Sequence[str]) -> frozenset[str]:
     """Of some patterns of paths (GLOB), those that a file of the recording has."""
     if not patterns or not relations.has("files"):
         return frozenset()
-    asked = sorted(set(patterns))
-    # Few paths are like any: one expression for all of them finds these in a sixth of the time.
-    some = text_literal("|".join(map(_expression, asked)))
-    (found,) = relations.rows(
-        f"""SELECT {", ".join(map(_is_there, asked))}
-        FROM (SELECT path FROM ({seen_paths(relations)}) AS s WHERE regexp_full_match(path, {some}, 's')) AS s"""
+    # Few paths have the longest fixed part of any: only these are compared.
+    parts = sorted({max(re.split(r"[*?]|\[[^]]*\]", one), key=len) for one in patterns})
+    some = text_literal("|".join(map(re.escape, parts)))
+    rows = relations.rows(
+        f"SELECT DISTINCT path FROM ({seen_paths(relations)}) AS s WHERE regexp_matches(path, {some})"
     )
-    return frozenset(pattern for pattern, there in zip(asked, found, strict=True) if there)
+    paths = [path for (path,) in rows]
+    return frozenset(one for one in set(patterns) if any(fnmatchcase(path, one) for path in paths))
 
 
 def seen_paths(relations: Relations) -> str:
     """SQL: paths of files that were opened or whose code ran."""
     files = "SELECT path FROM named_files WHERE kind <> 'directory'"
     return f"{files} UNION ALL SELECT path FROM modules" if relations.has("modules") else files
-
-
-def _is_there(pattern: str) -> str:
-    """SQL: whether any path is like a pattern of GLOB. Of how a path ends, as most are, no GLOB is needed, which takes far longer."""
-    end = pattern.removeprefix("*")
-    if end != pattern and not set(end) & set("*?[\\"):
-        return f"coalesce(bool_or(suffix(path, {text_literal(end)})), false)"
-    return f"coalesce(bool_or(path GLOB {text_literal(pattern)}), false)"
-
-
-def _expression(pattern: str) -> str:
-    """The regular expression of a pattern of GLOB: `*` is anything, slashes too, `[-.]` one of these."""
-    return re.sub(
-        r"\*|\?|\[[^]]*\]|[^*?\[]+",
-        lambda part: {"*": ".*", "?": ".", "[": part[0]}.get(part[0][0], re.escape(part[0])),
-        pattern,
-    )
 
 
 class FilesMoved(Struct, frozen=True):

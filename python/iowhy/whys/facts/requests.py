@@ -112,10 +112,20 @@ _WAITED = """
 """
 
 
-# Sizes, order and service times of the command's requests of one direction, or of both.
-#: A request that took far longer than the others, or that the device still had in the end; `middle` is the median of their `service`.
-SLOW = "service > 1e8 AND service > 20 * middle"
+def slow(rotational: bool | None) -> str:
+    """The condition for a request that took far longer than the others, or that the device still had in the end.
 
+    `middle` is the median of their `service`.
+    """
+    return f"service > {slow_ns(rotational)} AND service > 20 * middle"
+
+
+def slow_ns(rotational: bool | None) -> int:
+    """What no request takes on a disk that is well: one that turns may have a queue to sort, flash has nothing of the kind."""
+    return 50_000_000 if rotational is False else 100_000_000
+
+
+# Sizes, order and service times of the command's requests of one direction, or of both.
 _SHAPE = """
 WITH {values}, m AS ({middles}
 ), late AS (
@@ -213,7 +223,7 @@ def measure(relations: Relations, direction: str | None, pasted: bool) -> Reques
     return relations.one(
         Requests,
         totals_sql,
-        _shape_sql(relations, dev, way),
+        _shape_sql(relations, dev, way, slow(totals.rotational)),
         _LOAD.format(dev=dev, own=own, elapsed_ns=relations.facts.elapsed_ns),
         direction=direction,
         flushes=sum(one.count for one in flushes),
@@ -227,26 +237,26 @@ def measure(relations: Relations, direction: str | None, pasted: bool) -> Reques
     )
 
 
-def _shape_sql(relations: Relations, dev: int, way: str) -> str:
+def _shape_sql(relations: Relations, dev: int, way: str, late: str) -> str:
     if relations.has("size_sums") and relations.has("service_sums"):
-        return counted_shape_sql(dev, way)
-    return shape_sql(dev, way, few=relations.size("block_requests") <= FEW_REQUESTS)
+        return counted_shape_sql(dev, way, late)
+    return shape_sql(dev, way, late, few=relations.size("block_requests") <= FEW_REQUESTS)
 
 
-def shape_sql(dev: int, way: str, *, few: bool) -> str:
+def shape_sql(dev: int, way: str, late: str, *, few: bool) -> str:
     """The statement for the shape of the command's requests on a device: of `few`, their values are kept."""
     middles, kept = (_OF_FEW, "") if few else (_OF_MANY, "NOT MATERIALIZED")
     values = _EACH.format(dev=dev, way=way, kept=kept)
     parts = {"values": values, "middles": middles, "ns": "service", "number": "count(*)"}
-    return _SHAPE.format(dev=dev, way=way, slow=SLOW, least=STEPS_MIN, **parts)
+    return _SHAPE.format(dev=dev, way=way, slow=late, least=STEPS_MIN, **parts)
 
 
-def counted_shape_sql(dev: int, way: str) -> str:
+def counted_shape_sql(dev: int, way: str, late: str) -> str:
     """The same by how many requests have each length and time, which the recorder counted."""
     number = "coalesce(sum(requests), 0)"
     parts = {"middles": _OF_COUNTED, "ns": "service * requests", "number": number}
     values = _COUNTED.format(dev=dev, way=way)
-    return _SHAPE.format(dev=dev, way=way, slow=SLOW, least=STEPS_MIN, values=values, **parts)
+    return _SHAPE.format(dev=dev, way=way, slow=late, least=STEPS_MIN, values=values, **parts)
 
 
 def of(direction: str | None) -> str:

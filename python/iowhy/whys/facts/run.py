@@ -5,6 +5,10 @@ from msgspec import Struct
 from iowhy.recordings import Manifest, Recording
 from iowhy.recordings.row_counts import Mismatch
 from iowhy.relations import RecordedFacts
+from iowhy.tables import sensors
+
+#: Sensors that a verdict does not miss.
+_ONLY_ADD = frozenset(one.name for one in sensors().values() if one.only_adds)
 
 
 class Run(Struct, frozen=True):
@@ -64,7 +68,11 @@ def measure(recording: Recording, facts: RecordedFacts, who: str) -> Run:
         argv=manifest.command.argv,
         lost={name: kept.lost for name, kept in manifest.tables.items() if kept.lost > 0},
         kept={name: kept.kept for name, kept in manifest.tables.items()},
-        missing={s.name: s.why or "did not run" for s in manifest.sensors if not s.ran},
+        missing={
+            s.name: s.why or "did not run"
+            for s in manifest.sensors
+            if not s.ran and s.name not in _ONLY_ADD
+        },
         recorder_cpu_share=None
         if cpu_ns is None or not recorded_ns or not cpus
         else cpu_ns / (recorded_ns * cpus),

@@ -1,6 +1,7 @@
 """In which call the thread sleeps that sets the pace: not those that wait for it, nor helpers that idle."""
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from iowhy.relations import Relations
 from iowhy.whys import classes
@@ -43,14 +44,36 @@ _PEERS = frozenset(
     }
 )
 _SERVES = frozenset({"accept", "accept4"})
+#: Servers that connect only to look up the names of users.
+_DATABASES = frozenset({"postgres", "mariadbd", "mysqld"})
 #: Calls that ask to be told when files change.
 _WATCHES = frozenset({"fanotify_mark", "inotify_add_watch"})
+
+
+class Peer(Struct, frozen=True):
+    """To whom a process has a TCP connection."""
+
+    tgid: int
+    address: str
+    port: int
+
+    @property
+    def is_local(self) -> bool:
+        return self.address.startswith("127.") or self.address == "::1"
+
+    def __str__(self) -> str:
+        """As `ss` and URLs have it."""
+        return (
+            f"[{self.address}]:{self.port}"
+            if ":" in self.address
+            else f"{self.address}:{self.port}"
+        )
 
 
 class Sleep(Struct, frozen=True):
     """The call in which a thread, or several of one name after each other, sleeps longest: how often, and how long. `path` of its file, if it has one that is known.
 
-    `peers`: whether its process makes calls on sockets.
+    `peers`: whether its process makes calls on sockets, or has a connection. `peer`: to whom that has most connections.
     """
 
     tid: int
@@ -62,6 +85,7 @@ class Sleep(Struct, frozen=True):
     path: str | None
     moved_kind: str | None
     peers: bool
+    peer: Peer | None = None
 
 
 class _Thread(Struct, frozen=True):
@@ -108,7 +132,7 @@ def sleeper(relations: Relations) -> Sleep | None:
         return None
     threads = relations.read(_Thread, _BUSIEST.format(most=_THREADS))
     longest = _longest(relations)
-    peers = _peers(relations)
+    peers, asked = _peers(relations), _asked(relations)
     seen: set[int] = set()
     found: Sleep | None = None
     at = [one for one in threads if one.tid in longest][:1]
@@ -118,10 +142,23 @@ def sleeper(relations: Relations) -> Sleep | None:
         found = Sleep(
             one.tid, one.tgid, one.comm or f"thread {one.tid}", call.name,
             sum(longest[each.tid].calls for each in at), sum(longest[each.tid].total_ns for each in at),
-            call.path, call.kind, one.tgid in peers,
+            call.path, call.kind, one.tgid in peers or one.tgid in asked, asked.get(one.tgid),
         )  # fmt: skip
         at = _waited_for(at, found, threads, longest, seen)
-    return found
+    return found and (_polled(relations, found) or found)
+
+
+def _polled(relations: Relations, sleep: Sleep) -> Sleep | None:
+    """Threads of one process that sleep for each other, one of which polls at any time: all of them wait for what is polled."""
+    if sleep.call != "futex" or sleep.peer is None:
+        return None
+    rows = relations.read(_Call, _IDLE.format(names=classes.quoted(POLLS)))
+    own = [one for one in rows if one.tgid == sleep.tgid]
+    total = sum(one.total_ns for one in own)
+    if not own or total < _MOST * sleep.total_ns:
+        return None
+    name = max(own, key=lambda one: one.total_ns).name
+    return replace(sleep, call=name, calls=sum(one.calls for one in own), total_ns=total)
 
 
 def _waited_for(
@@ -168,14 +205,23 @@ def _peers(relations: Relations) -> frozenset[int]:
     return frozenset(relations.values(int, sql))
 
 
+def _asked(relations: Relations) -> dict[int, Peer]:
+    """Of each process the peer that it has most connections to, the last of several."""
+    if not relations.has("connections"):
+        return {}
+    sql = "SELECT tgid, address, port FROM connections GROUP BY ALL ORDER BY count(*), max(ts_ns), address, port"
+    return {one.tgid: one for one in relations.read(Peer, sql)}
+
+
 def waits_for_work(relations: Relations, mode: str) -> str | None:
     """What from outside it waits for while it idles, in words: clients of a server, changes of files; None: it has work to do.
 
     A server is who takes connections, and what ran already before it was recorded; not if it connects to others itself, which may be what
     it waits for.
     """
-    asked = classes.quoted(_SERVES | _WATCHES | {"connect"})
-    sql = f"SELECT DISTINCT name FROM syscall_totals WHERE name IN {asked}"
+    asked = classes.quoted(_SERVES | _WATCHES)
+    sql = f"""SELECT DISTINCT name FROM syscall_totals WHERE name IN {asked} OR (
+        name = 'connect' AND tgid NOT IN (SELECT tgid FROM threads WHERE comm IN {classes.quoted(_DATABASES)}))"""
     called = set(relations.values(str, sql)) if relations.has("syscall_totals") else set()
     if "connect" in called:
         return None

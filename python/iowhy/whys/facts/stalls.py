@@ -1,8 +1,11 @@
 """How the command's requests follow each other over the run: stalls of the device, runs of writes."""
 
+from msgspec import Struct
+
 from iowhy.recordings.sql_text import text_literal
 from iowhy.relations import Relations
-from iowhy.whys.facts.requests import SLOW, Requests, of
+from iowhy.units import plural
+from iowhy.whys.facts.requests import Requests, of, slow, slow_ns
 
 #: Requests in flight, up to which the time of a request is the device's own doing.
 SHALLOW = 2.0
@@ -10,13 +13,129 @@ SHALLOW = 2.0
 OUTLIERS = 0.3
 #: Writes that jump, from which they are called scattered.
 SCATTERED = 0.5
+#: As in the relation device_silences; without a wait of that length nobody waited for one.
+SILENT_NS = 100_000_000
+#: Flushes, from which it is known how long one usually takes.
+FLUSHES_MIN = 8
 
 
-def stalled(relations: Relations, requests: Requests, reasons: frozenset[str]) -> tuple[float, int]:
-    """Of the waiting for storage the part in which the device stalls, and for how many requests; 0 where that is little.
+#: So many times what a flush usually takes, from which the flush is not what its device is busy with.
+LONG_FLUSH = 20
 
-    `reasons` are those of the waiting.
+
+class Silence(Struct, frozen=True):
+    """A time in which the device had requests and answered none (the relation device_silences); `at_ns` is since the start."""
+
+    at_ns: int
+    lasted_ns: int
+    reads: int
+    writes: int
+    flushes: int
+
+    @property
+    def asked(self) -> str:
+        """What it had then: `33 reads, 1 flush`."""
+        kinds = ((self.reads, "read"), (self.writes, "write"), (self.flushes, "flush"))
+        return ", ".join(
+            plural(number, kind, "flushes" if kind == "flush" else None)
+            for number, kind in kinds
+            if number
+        )
+
+
+class Waiter(Struct, frozen=True):
+    """Threads of one name, and how long they waited while the device answered nobody."""
+
+    name: str
+    waited_ns: float
+
+
+class Stalls(Struct, frozen=True):
+    """`share`: of the waiting for storage, the part in which its device stalls; `requests` that take far longer than others, and the part
+    of the time that is (`late`); when it answered nobody at all, and who waited then, both the longest first."""
+
+    share: float = 0.0
+    late: float = 0.0
+    requests: int = 0
+    silences: tuple[Silence, ...] = ()
+    waiters: tuple[Waiter, ...] = ()
+
+
+def stalled(relations: Relations, requests: Requests, reasons: frozenset[str]) -> Stalls:
+    """`reasons` are those of the waiting. Nothing where it is little of that."""
+    late, count = _late(relations, requests, reasons)
+    silences = _silences(relations, requests, reasons)
+    waiters, held = _waiters(relations, silences, reasons) if silences else ((), 0.0)
+    share = max(late, held)
+    return Stalls(share, late, count, silences, waiters) if share >= OUTLIERS else Stalls()
+
+
+def _silences(
+    relations: Relations, requests: Requests, reasons: frozenset[str]
+) -> tuple[Silence, ...]:
+    """When the device answered nobody, without what it may have done for its own cache: that is due to what was written.
+
+    A disk empties its cache in a flush, or when it is full of writes to scattered places; flash that flushes much longer than
+    it usually does is not busy with that.
     """
+    if requests.dev is None or not relations.has("waits") or not reasons:
+        return ()
+    named = _named(reasons)
+    longest = relations.value(
+        int, f"SELECT max(max_ns) AS ns FROM wait_sums WHERE reason IN ({named})"
+    )
+    if (longest or 0) < SILENT_NS:
+        return ()
+    flash = requests.rotational is False
+    scattered = requests.writes > requests.reads and (requests.jump_share or 0.0) >= SCATTERED
+    return tuple(
+        relations.read(
+            Silence,
+            f"""
+            WITH f AS (
+              SELECT median(complete_ns - queue_ns) AS middle, count(*) AS number FROM block_requests
+              WHERE dev = {requests.dev} AND op = 'flush' AND complete_ns IS NOT NULL
+            )
+            SELECT s.begin_ns - r.start_ns AS at_ns, s.end_ns - s.begin_ns AS lasted_ns, reads, writes, flushes
+            FROM device_silences AS s CROSS JOIN recording AS r CROSS JOIN f
+            WHERE s.dev = {requests.dev} AND (
+              s.flushes = 0
+              OR {flash} AND f.number >= {FLUSHES_MIN} AND s.end_ns - s.begin_ns >= {LONG_FLUSH} * f.middle
+            ) AND ({flash} OR s.writes = 0 OR NOT {scattered})
+            ORDER BY lasted_ns DESC, at_ns
+            """,
+        )
+    )
+
+
+def _waiters(
+    relations: Relations, silences: tuple[Silence, ...], reasons: frozenset[str]
+) -> tuple[tuple[Waiter, ...], float]:
+    """Who waited then, and of all waiting for these reasons the part."""
+    spans = ", ".join(f"({one.at_ns}, {one.at_ns + one.lasted_ns})" for one in silences)
+    named = _named(reasons)
+    of_all = f"""
+        WITH s AS (SELECT r.start_ns + b AS begin_ns, r.start_ns + e AS end_ns
+          FROM (VALUES {spans}) AS spans(b, e) CROSS JOIN recording AS r
+        ), w AS (SELECT ts_ns, ts_ns + dur_ns AS end_ns, dur_ns, tgid, tid FROM waits WHERE reason IN ({named})
+        ), held AS (
+          SELECT w.tgid, w.tid, sum(least(w.end_ns, s.end_ns) - greatest(w.ts_ns, s.begin_ns)) AS ns
+          FROM w JOIN s ON w.ts_ns < s.end_ns AND w.end_ns > s.begin_ns GROUP BY 1, 2
+        )"""
+    waiters = relations.read(
+        Waiter,
+        f"""{of_all} SELECT coalesce(n.comm, 'thread ' || h.tid) AS name, sum(h.ns)::DOUBLE AS waited_ns
+        FROM held AS h LEFT JOIN named_threads AS n ON n.tgid = h.tgid AND n.tid = h.tid
+        GROUP BY 1 ORDER BY 2 DESC, 1""",
+    )
+    share = relations.value(
+        float, f"{of_all} SELECT (SELECT sum(ns) FROM held) / sum(dur_ns) AS share FROM w"
+    )
+    return tuple(waiters), min(1.0, share or 0.0)
+
+
+def _late(relations: Relations, requests: Requests, reasons: frozenset[str]) -> tuple[float, int]:
+    """Of the waiting for storage the part of requests that take far longer than the others, and their number; 0 where that is little."""
     late, count = requests.slow_share or 0.0, requests.slow_count
     if late >= OUTLIERS and requests.depth is not None and requests.depth <= SHALLOW:
         return late, count
@@ -57,7 +176,7 @@ def stalls(relations: Relations, requests: Requests) -> tuple[float, int]:
         ), c AS (SELECT done AS t, row_number() OVER (ORDER BY done) AS number FROM r WHERE answered
         ), slow AS (
           SELECT issued, done, done - issued AS service, {requests.median_service_ns} AS middle
-          FROM r WHERE own AND {SLOW}
+          FROM r WHERE own AND {slow(requests.rotational)}
         ), between_them AS (
           SELECT service, last.number - coalesce(first.number, 0) AS completed
           FROM slow ASOF JOIN c AS last ON slow.done >= last.t
@@ -76,24 +195,29 @@ def waited_for(relations: Relations, requests: Requests, reasons: frozenset[str]
     """
     if requests.dev is None or not requests.median_service_ns or not relations.has("waits"):
         return 0.0
-    named = ", ".join(text_literal(one) for one in sorted(reasons)) or "NULL"
+    named = _named(reasons)
     share = relations.value(
         float,
         f"""
         WITH r AS (
           SELECT sent_ns, complete_ns, complete_ns - sent_ns AS service, {requests.median_service_ns} AS middle
           FROM command_requests WHERE dev = {requests.dev} AND {of(requests.direction)}
-        ), slow AS (SELECT * FROM r WHERE {SLOW}
+        ), slow AS (SELECT * FROM r WHERE {slow(requests.rotational)}
         ), w AS (SELECT ts_ns, ts_ns + dur_ns AS end_ns, dur_ns FROM waits WHERE reason IN ({named})
         ), held AS (
           SELECT w.ts_ns, max(least(w.end_ns, s.complete_ns) - greatest(w.ts_ns, s.sent_ns)) AS ns
           FROM w JOIN slow AS s ON s.sent_ns < w.end_ns AND s.complete_ns > w.ts_ns
-          WHERE w.dur_ns > 1e8 GROUP BY w.ts_ns
+          WHERE w.dur_ns > {slow_ns(requests.rotational)} GROUP BY w.ts_ns
         )
         SELECT (SELECT sum(ns) FROM held) / sum(dur_ns) AS share FROM w
         """,
     )
     return share or 0.0
+
+
+def _named(reasons: frozenset[str]) -> str:
+    """For SQL's IN."""
+    return ", ".join(text_literal(one) for one in sorted(reasons)) or "NULL"
 
 
 def written_in_runs_of(relations: Relations, requests: Requests) -> float | None:

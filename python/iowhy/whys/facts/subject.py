@@ -29,6 +29,8 @@ _WRAPPERS = frozenset(
         "unshare",
     }
 )
+#: Behind these java is given the files of its program.
+_CODE = frozenset({"-jar", "-cp", "-classpath", "--class-path"})
 #: What makes a shell's text more than one command.
 _OPERATORS = frozenset(";|&()<>$`\n")
 #: Of the time, at work: with less, the program that works is not what the time is spent in.
@@ -69,7 +71,8 @@ def single_program(argv: tuple[str, ...]) -> str | None:
     if name in _SHELLS and len(argv) > 2 and argv[1].startswith("-") and argv[1].endswith("c"):
         return _first_word(argv[2])
     if INTERPRETERS.fullmatch(name):
-        return argv[1] if len(argv) > 1 and argv[1].startswith("/") else None
+        at = next((at for at, word in enumerate(argv[:-1], 1) if word in _CODE), 1)
+        return argv[at].partition(":")[0] if len(argv) > at and argv[at].startswith("/") else None
     return argv[0]
 
 

@@ -12,7 +12,7 @@ ONE_OF_THEM = 0.02
 
 
 class Own(Struct, frozen=True):
-    """What is a program's own: the work of its processes (empty: of any), and files of these patterns (GLOB; empty: any).
+    """What is a program's own: the work of its processes, and what concerns files of these patterns (GLOB); both empty: anything.
 
     `next_to` are ends of names: a file is the program's if there is one with such an end next to it, as a journal next to its database.
     """
@@ -28,8 +28,14 @@ class Own(Struct, frozen=True):
             tgids = ", ".join(map(str, sorted(self.tgids)))
             parts.append(f"{row}.tid IN (SELECT tid FROM threads WHERE tgid IN ({tgids}))")
         if self.files:
-            parts.append(f"({self.of_files(file)})")
-        return " AND ".join(parts) or "true"
+            parts.append(f"{self.of_files(file)} OR {self._holds(file)}")
+        return f"({' OR '.join(parts)})" if parts else "true"
+
+    def _holds(self, file: str) -> str:
+        """SQL: whether it is a directory that holds files of these patterns: for their names it is synced, too."""
+        like = " OR ".join(f"path GLOB {text_literal(one)}" for one in self.files)
+        return f"""coalesce({file}.kind = 'directory' AND {file}.path IN (
+            SELECT regexp_replace(path, '/[^/]*$', '') FROM named_files WHERE {like}), false)"""
 
     def of_files(self, file: str) -> str:
         """SQL: whether a file, which may be none, is its own."""

@@ -6,7 +6,7 @@ from iowhy.relations import Relations
 
 
 class Woken(Struct, frozen=True):
-    """The calls of one name that waited uninterruptibly, and for longer than they computed."""
+    """The calls of one name that waited for storage, or uninterruptibly for anything else, and for longer than they computed."""
 
     name: str
     runnable_ns: int
@@ -19,6 +19,11 @@ def wake_ups(relations: Relations) -> tuple[Woken, ...]:
     found = relations.read(
         Woken,
         """SELECT name, CAST(sum(runnable_ns) AS BIGINT) AS runnable_ns FROM syscalls
-        WHERE blocked_ns > coalesce(cpu_ns, 0) AND runnable_ns > 0 GROUP BY name ORDER BY name""",
+        WHERE runnable_ns > 0 AND (
+          blocked_ns > coalesce(cpu_ns, 0)
+          -- Who serves a file (FUSE) is waited for interruptibly.
+          OR (sleeping_ns > coalesce(cpu_ns, 0) AND (tid, ts_ns) IN (SELECT tid, ts_ns FROM storage_sleeps))
+        )
+        GROUP BY name ORDER BY name""",
     )
     return tuple(found)

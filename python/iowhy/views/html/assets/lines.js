@@ -53,6 +53,7 @@ iowhy.kinds.lines = (chart, host, page) => {
         axes: [{ ...axis, values: (u, ticks) => ticks.map((v) => v + " s"), size: 24, gap: 2 }, { ...axis, size: 86, ...(unit === "bytes" && { incrs: iowhy.format.steps(unit) }), values: (u, ticks) => ticks.map((v) => (unit === "bytes/s" && high(u) < 1e5 ? iowhy.format.three(v / 1e3) + " kB/s" : iowhy.format.value(v, unit))) }],
         series: [{}, ...series.map(([text, thin], nth) => ({ label: text, stroke: iowhy.colours.nth(nth), width: thin ? 1 : 1.5, dash: thin ? [5, 3] : undefined, paths: step, points: { show: false } }))],
         hooks: {
+          draw: [(u) => iowhy.marks(u.ctx, page.marks().map((at) => u.valToPos(at, "x", true)), u.bbox.top, u.bbox.top + u.bbox.height)],
           setCursor: [(u) => { if (u.cursor.left >= 0) show((current = times.findLastIndex((at) => at <= u.posToVal(u.cursor.left, "x")))); }],
           setSelect: [(u) => { if (u.select.width > 4) page.choose([u.posToVal(u.select.left, "x"), u.posToVal(u.select.left + u.select.width, "x")]); u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false); }],
         },

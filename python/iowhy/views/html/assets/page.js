@@ -14,6 +14,8 @@
   const page = {
     data,
     range: () => chosen || [0, end || 1],
+    // Where one phase ends and the next begins.
+    marks: () => (data.phases || []).slice(1).map((one) => one[0]).filter((at) => at > page.range()[0] && at < page.range()[1]),
     chosen: () => chosen,
     each: (act) => { watching.push(act); act(); },
     choose: (range) => {
@@ -41,6 +43,11 @@
     form.hidden = false;
     for (const input of inputs) input.addEventListener("change", () => page.choose([Number(inputs[0].value), Number(inputs[1].value)]));
     form.querySelector("#whole").addEventListener("click", () => page.choose(null));
+    const phases = data.phases || [];
+    if (phases.length > 0) form.append(iowhy.choice("Phase", ["all", ...phases.map((one) => one[2])], (text) => {
+      const found = phases.find((one) => one[2] === text);
+      page.choose(found ? found.slice(0, 2) : null);
+    }));
     form.addEventListener("submit", (event) => event.preventDefault());
   }
   const failed = [];

@@ -48,6 +48,20 @@ iowhy.choice = (label, options, onChange) => {
   select.addEventListener("change", () => onChange(select.value));
   return iowhy.make("label", {}, label + " ", select);
 };
+// Dashed lines across a chart, where phases begin.
+iowhy.marks = (ctx, places, top, bottom) => {
+  ctx.save();
+  ctx.strokeStyle = iowhy.colours.of("--text");
+  ctx.lineWidth = 1;
+  ctx.setLineDash([4, 4]);
+  ctx.beginPath();
+  for (const x of places) {
+    ctx.moveTo(x, top);
+    ctx.lineTo(x, bottom);
+  }
+  ctx.stroke();
+  ctx.restore();
+};
 // A canvas with margins and a time axis. `spec`: height, draw(area, ctx), at(x, y, area) → {text, rows} or null, and for the
 // keyboard step(dx, dy) → the same. `timed`: the horizontal axis is time, and a stretch of it can be chosen.
 iowhy.canvas = (host, page, spec) => {
@@ -77,7 +91,10 @@ iowhy.canvas = (host, page, spec) => {
     ctx.save();
     spec.draw(area, ctx);
     ctx.restore();
-    if (spec.timed) iowhy.timeAxis(area, ctx);
+    if (spec.timed) {
+      iowhy.timeAxis(area, ctx);
+      iowhy.marks(ctx, page.marks().map(area.x), area.top, area.bottom);
+    }
     if (area.cursor !== null && spec.timed) {
       ctx.strokeStyle = area.text;
       ctx.beginPath();

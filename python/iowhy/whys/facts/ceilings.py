@@ -1,0 +1,275 @@
+"""A ceiling of requests or bytes a second that is not the device's own: a token bucket in front of it."""
+
+import math
+
+from msgspec import Struct
+
+from iowhy.relations import Relations
+from iowhy.whys.facts.ceiling_requests import (
+    PASSED,
+    PASSED_BY_CLOCK,
+    Held,
+    clock,
+    parts,
+    quick,
+    thinks,
+)
+from iowhy.whys.facts.devices import turns
+
+#: At the ceiling, at least so long and so many slices (fewer if single requests come as by a clock).
+LEAST_NS = 1_000_000_000
+SLICES = 4
+#: What single requests show without those.
+SINGLE = ("alone", "passed")
+#: Of the time in which requests queue and the rate is not above the ceiling, at the ceiling.
+STEADY = 0.7
+#: Requests at once that a device can serve if it has a rate and answers one alone so quickly: rate times latency (Little's law). From 1 on that
+#: may be the device's own limit; a quarter of the requests alone are that much quicker than their mean.
+PARALLEL = 0.6
+#: How much longer a request takes at the ceiling than alone.
+LONGER = 2.0
+#: Requests alone, from which their median counts; by a device's counters, whose means hide more.
+ALONE = 5
+QUIET = 32
+#: Faster than the ceiling, so long.
+ABOVE_NS = 500_000_000
+#: A token bucket lets requests through as evenly as a clock; what a device does takes now more, now less time: of n requests in a slice the
+#: rate deviates by UNEVEN / sqrt(n), at least.
+EVEN = 0.02
+UNEVEN = 0.3
+#: Of the time of a request: no device takes the same for each within this; a bucket that lets them through does.
+CLOCK = 0.12
+#: How much longer that must be where only an even rate, and no clock, shows the ceiling.
+MUCH_LONGER = 3.0
+#: Requests at once that even a simple flash disk serves.
+CHANNELS = 3.0
+SMALL_BYTES = 32 * 1024
+#: No disk that turns answers so quickly at random places.
+QUICK_NS = 3e6
+#: A flush empties a cache; what waits for it is not at a ceiling.
+FLUSHES = 0.2
+#: Of a sum: how much more than that its parts vary.
+PARTS = 3.0
+#: And what each does of it there, at least: else it is one of them that is held.
+PART = 0.1
+#: Models of providers' volumes (Amazon, Google, Alibaba), as their drivers show them: all that these do is what was bought.
+MODELS = (
+    "Amazon Elastic Block Store",
+    "PersistentDisk",
+    "nvme_card-pd",
+    "Alibaba Cloud Elastic Block Storage",
+)
+
+
+class Rates(Held, frozen=True):
+    """A row of the relation device_ceilings, with the device's name."""
+
+    name: str | None
+    slices: int
+    at_ns: int
+    busy_ns: int
+    spread: float
+    each_slice: float
+    below_ns: int
+    flush_share: float | None
+    depth: float
+    sizes: float | None
+    above_ns: int
+    above_per_s: float | None
+    above_last_ns: int | None
+    quiet_requests: int
+    quiet_wait_ns: float | None
+    parts_vary: float | None
+    least_part: float | None
+    rotational: bool | None
+    size_bytes: int | None
+    model: str | None
+
+    @property
+    def even(self) -> bool:
+        """Whether the rate is as even as only a bucket makes it."""
+        return self.spread <= min(EVEN, UNEVEN / math.sqrt(self.each_slice))
+
+    @property
+    def bought(self) -> bool:
+        """Whether it says that it is a provider's volume, which does what was bought."""
+        return any(one in (self.model or "") for one in MODELS)
+
+    @property
+    def steady(self) -> bool:
+        """Whether the rate stands still while requests queue."""
+        still = self.at_ns >= STEADY * (self.at_ns + self.below_ns)
+        return self.at_ns >= LEAST_NS and still and (self.flush_share or 0.0) < FLUSHES
+
+
+class Ceiling(Struct, frozen=True):
+    """A ceiling that is not the device's own.
+
+    `name` is the device's, `names` those whose sum stands still. `counts`: requests, bytes, or "either", where all requests are of one size.
+    `share`: at it, of the device's busy time. `alone_ns`: the same request, if it does not wait for the ceiling; `at_most`: each of them may have waited for it a little. `thinks_ns`: between a thread's request and its next. `above_requests_per_s`:
+    what it did for `above_ns` (until `above_until_ns` after the begin of all, where that was at the begin) before or between.
+    `by`: what shows that it is not the device's own: alone, burst, passed, even, model.
+    """
+
+    dev: int | None
+    name: str
+    names: tuple[str, ...]
+    counts: str
+    requests_per_s: float
+    bytes_per_s: float
+    share: float
+    wait_ns: float
+    by: str
+    alone_ns: float | None
+    at_most: bool
+    thinks_ns: float
+    above_requests_per_s: float | None
+    above_ns: int
+    above_until_ns: int | None
+    size_bytes: int | None
+
+    @property
+    def per_s(self) -> float:
+        """What it counts, a second."""
+        return self.bytes_per_s if self.counts == "bytes" else self.requests_per_s
+
+    @property
+    def unit(self) -> str:
+        """The unit of that."""
+        return "bytes/s" if self.counts == "bytes" else "1/s"
+
+    @property
+    def each_bytes(self) -> float:
+        """A request's mean size."""
+        return self.bytes_per_s / self.requests_per_s
+
+
+_RATES = """
+SELECT c.* EXCLUDE (above_bytes), d.name, d.rotational, d.size_bytes, d.model
+FROM device_ceilings AS c
+LEFT JOIN (
+  SELECT dev, any_value(name) AS name, any_value(rotational) AS rotational, any_value(size_bytes) AS size_bytes,
+    any_value(model) AS model
+  FROM devices GROUP BY dev
+) AS d ON d.dev = c.dev
+WHERE c.dev = {dev} OR c.dev IS NULL
+"""
+
+
+def ceiling(relations: Relations, dev: int | None, *, jumps: float | None) -> Ceiling | None:
+    """Of a device, else of all together. `jumps`: share of requests that jump."""
+    if dev is None or not relations.has("disk_samples"):
+        return None
+    rows = relations.read(Rates, _RATES.format(dev=dev))
+    for whole in (False, True):
+        found = [one for one in rows if (one.dev is None) == whole and one.steady]
+        if whole:
+            found = [
+                one
+                for one in found
+                if (one.parts_vary or 0) >= PARTS * max(one.spread, 0.01)
+                and (one.least_part or 0) >= PART
+            ]
+        if not found:
+            continue
+        best = min(found, key=lambda one: (one.spread, one.counts != "requests"))
+        counts = _counts(found, best)
+        best = next((one for one in found if one.counts == counts), best)
+        made = _made(relations, best, counts, jumps)
+        if made is not None:
+            return made
+    return None
+
+
+def _counts(found: list[Rates], best: Rates) -> str:
+    """What the ceiling counts: what stands still although sizes differ, else what a request of that size comes to first."""
+    if len(found) == 1 or (best.sizes or 1.0) > 1.2:
+        return best.counts
+    each = best.each_bytes
+    return "requests" if each <= SMALL_BYTES else "bytes" if each >= 4 * SMALL_BYTES else "either"
+
+
+def _made(relations: Relations, one: Rates, counts: str, jumps: float | None) -> Ceiling | None:
+    """If something shows that it is not the device's own limit."""
+    writes, in_order = one.read_share < 0.9, jumps is not None and jumps < 0.3
+    if turns(one.name, one.rotational) and not one.bought and (writes or in_order):
+        # A disk writes from its cache and reads on ahead: it answers the first of these at the speed of its memory.
+        return None
+    deviates = clock(relations, one)
+    timed = deviates is not None and deviates <= CLOCK
+    few_slices = one.slices < SLICES
+    if few_slices and not timed:
+        return None
+    below = quick(relations, one)
+    alone, alone_ns = below.alone, below.alone_ns
+    if alone < ALONE and one.quiet_requests >= QUIET:
+        alone, alone_ns = one.quiet_requests, one.quiet_wait_ns
+    if timed and alone < ALONE:
+        # One of the first may have come late for what else begins then.
+        alone_ns = below.least_ns
+    # Where it was above the ceiling for long, there may be another ceiling.
+    passed = below.passed >= (PASSED_BY_CLOCK if timed else PASSED) and one.above_ns < ABOVE_NS
+    enough = alone >= (1 if timed else ALONE)
+    known = below.passed_ns if passed else alone_ns if enough else None
+    by = _by(one, counts, known, timed=timed, writes=writes, passed=passed)
+    if by is None or (few_slices and by not in SINGLE):
+        return None
+    # The first of those that passed woke the device, the last waited for the bucket.
+    usual_ns = below.passed_ns if passed else below.usual_ns
+    few = below.alone < ALONE and not passed
+    if few:
+        usual_ns = below.least_ns
+    names = () if one.dev is not None else tuple(parts(relations, "name", str))
+    above = one.above_per_s if one.above_ns >= ABOVE_NS else None
+    begin = relations.facts.start_ns
+    return Ceiling(
+        dev=one.dev,
+        name=one.name or " and ".join(names),
+        names=names,
+        counts=counts,
+        requests_per_s=one.requests_per_s,
+        bytes_per_s=one.bytes_per_s,
+        share=min(1.0, one.at_ns / max(one.busy_ns, 1)),
+        wait_ns=one.wait_ns,
+        by=by,
+        alone_ns=None if known is None else usual_ns or known,
+        at_most=few,
+        thinks_ns=thinks(relations, one),
+        above_requests_per_s=None if above is None else one.requests_per_s * above / one.per_s,
+        above_ns=one.above_ns,
+        above_until_ns=None
+        if above is None or one.above_last_ns is None
+        else one.above_last_ns - begin,
+        size_bytes=one.size_bytes,
+    )
+
+
+def _by(
+    one: Rates, counts: str, alone_ns: float | None, *, timed: bool, writes: bool, passed: bool
+) -> str | None:
+    """What shows that the ceiling is not the device's own."""
+    # A flash disk takes writes into its memory, until that is full: then they come slower, but unevenly.
+    even = timed or one.even
+    sure = even or not writes
+    if one.above_ns >= ABOVE_NS and sure:
+        return "burst"
+    if one.bought:
+        return "model"
+    if alone_ns is None or one.wait_ns < LONGER * alone_ns:
+        return None
+    if passed and sure:
+        return "passed"
+    parallel = one.requests_per_s * alone_ns / 1e9
+    if parallel <= PARALLEL and sure:
+        return "alone"
+    small = counts == "requests" and one.each_bytes <= SMALL_BYTES
+    seeks = alone_ns >= QUICK_NS and not timed
+    if (
+        small
+        and not seeks
+        and parallel < CHANNELS
+        and even
+        and one.wait_ns >= (LONGER if timed else MUCH_LONGER) * alone_ns
+    ):
+        return "even"
+    return None

@@ -1,0 +1,45 @@
+"""What the user of a program can do without changing it."""
+
+from iowhy.sentences import worded
+from iowhy.whys import named
+from iowhy.whys.facts import Facts
+from iowhy.whys.remedy import Remedy
+
+
+def without_syncs(facts: Facts) -> Remedy:
+    """For syncs that somebody else's program decides on: it calls them through the C library, unless it is a Go program."""
+    return Remedy(
+        worded(
+            "shared.without-syncs",
+            "Run it without syncs: `eatmydata {again}`",
+            again=named.in_short(facts),
+        ),
+        risk="a power cut may damage what it wrote; no effect on Go and static programs",
+        link="https://manpages.debian.org/bookworm/eatmydata/eatmydata.1.en.html",
+    )
+
+
+def larger_by_option(facts: Facts) -> Remedy:
+    """For users of somebody else's program: many that bypass the cache have an option for how much they move at a time."""
+    return Remedy(
+        worded(
+            "shared.larger-by-option",
+            "Let {who} move 1 MiB at a time, if it has an option for that: `man {who}`",
+            who=facts.run.who,
+        ),
+        risk="each buffer takes 1 MiB of memory",
+    )
+
+
+def before_others(facts: Facts) -> Remedy:
+    """What to do about other processes that take the CPUs, of which a recording has no names: root can be served first."""
+    pids = named.attached(facts).replace(",", " ")
+    typed = f"renice -n -20 -p {pids}" if pids else f"nice -n -20 {named.in_short(facts)}"
+    return Remedy(
+        worded(
+            "shared.priority",
+            "Give it priority over the others, as root: `{typed}`",
+            typed=typed,
+        ),
+        risk="the other programs get slower",
+    )

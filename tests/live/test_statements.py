@@ -1,0 +1,221 @@
+"""Statements of a real PostgreSQL: their times, spills and locks are what the clients and the server's own counters say."""
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+
+from conftest import cannot_run
+from iowhy.lab import shell
+from iowhy.recordings import open_recording
+from iowhy.reports import run as report
+from iowhy.sources.live import program
+from iowhy.sources.statements import followed
+from iowhy.whys.verdict import judge
+from tests.whys.conftest import finding
+
+pytestmark = pytest.mark.usefixtures("live")
+
+_AS = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups")
+_SETTINGS = """
+listen_addresses = ''
+work_mem = 1MB
+max_parallel_workers_per_gather = 0
+autovacuum = off
+jit = off
+shared_preload_libraries = 'pg_stat_statements'
+pg_stat_statements.track = all
+"""
+SORT = "SELECT count(*) FROM (SELECT name FROM item ORDER BY name DESC OFFSET 9) AS x"
+WAITS = "UPDATE item SET name = 'b' WHERE id = 1"
+HOLDS = "BEGIN; UPDATE item SET name = 'a' WHERE id = 1; SELECT pg_sleep(2); COMMIT"
+
+
+class Cluster:
+    """A server, and what clients of it ask."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.pid = 0
+
+    def tool(self, name: str, *words: str) -> str:
+        made = subprocess.run(
+            [*_AS, shell.found(name) or name, *words],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+        )
+        return made.stdout
+
+    def asks(self, *statements: str) -> str:
+        return self.tool(
+            "psql", *self._client(), *(word for one in statements for word in ("-c", one))
+        )
+
+    def starts(self, *statements: str) -> subprocess.Popen[bytes]:
+        words = [*self._client(), *(word for one in statements for word in ("-c", one))]
+        return subprocess.Popen([*_AS, "psql", *words], stdout=subprocess.DEVNULL)
+
+    def _client(self) -> tuple[str, ...]:
+        return ("-X", "-q", "-t", "-A", "-h", str(self.folder), "postgres")
+
+
+@pytest.fixture(scope="module")
+def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    for lacking in (shell.missing(("initdb", "pg_ctl", "psql", "setpriv")), _client_lacks()):
+        if lacking is not None:
+            cannot_run(request, lacking)
+    # A socket's path is short, and pytest's directory only root's.
+    with TemporaryDirectory(prefix="iowhy-pg-", dir="/var/tmp") as folder:
+        Path(folder).chmod(0o777)
+        made, data = Cluster(Path(folder)), Path(folder, "c")
+        made.tool("initdb", "-D", str(data), "-N", "-A", "peer", "--no-locale", "-E", "UTF8")
+        with (data / "postgresql.conf").open("a") as file:
+            file.write(_SETTINGS + f"unix_socket_directories = '{folder}'\n")
+        made.tool("pg_ctl", "-D", str(data), "-w", "-s", "-l", f"{folder}/log", "start")
+        try:
+            made.pid = int((data / "postmaster.pid").read_text().split()[0])
+            made.asks(
+                "CREATE EXTENSION pg_stat_statements",
+                "CREATE TABLE item(id int PRIMARY KEY, name text)",
+                "INSERT INTO item SELECT n, repeat(md5(n::text), 4) FROM generate_series(1, 600000) n",
+                "VACUUM ANALYZE item",
+                "CHECKPOINT",
+            )
+            yield made
+        finally:
+            made.tool("pg_ctl", "-D", str(data), "-s", "-m", "immediate", "stop")
+
+
+def _client_lacks() -> str | None:
+    try:
+        import psycopg  # noqa: F401
+    except ImportError:
+        return "psycopg is not installed"
+    return None
+
+
+def recorded(
+    cluster: Cluster,
+    out: Path,
+    seconds: int,
+    *work: tuple[float, tuple[str, ...]],
+    options: tuple[str, ...] = (),
+) -> dict[str, dict[str, Any]]:
+    """Records the server while clients ask; the report's rows by the begin of each statement."""
+    command = [
+        str(program("iowhy")),
+        "run",
+        "-q",
+        "-p",
+        str(cluster.pid),
+        "--statements",
+        *options,
+        "--duration",
+        f"{seconds}s",
+        "-o",
+        str(out),
+    ]
+    recorder = subprocess.Popen(command, env={**os.environ, "PGPASSWORD": "not-to-be-seen"})
+    while not (out / "manifest.json").exists():
+        time.sleep(0.05)
+    time.sleep(0.7)
+    clients = []
+    for after, statements in work:
+        time.sleep(after)
+        clients.append(cluster.starts(*statements))
+    for one in clients:
+        assert one.wait(60) == 0
+    assert recorder.wait(120) == 0
+    notes = open_recording(out).manifest.notes
+    assert not notes, notes
+    return {row["statement"]: row for row in report(open_recording(out), "statements").to_pylist()}
+
+
+@pytest.mark.disturbed_by("cpu")
+def test_a_sort_s_time_and_spill_are_what_the_server_counts(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    cluster.asks("SELECT pg_stat_statements_reset()")
+    rows = recorded(cluster, tmp_path / "sort.iowhy", 6, (0, (SORT, SORT, "SELECT pg_sleep(0.5)")))
+    counted = cluster.asks(
+        "SELECT calls, total_exec_time, temp_blks_written * 8192 FROM pg_stat_statements WHERE query LIKE 'SELECT count%'"
+    )
+    calls, ms, spilled = (float(one) for one in counted.strip().split("|"))
+    found = next(row for text, row in rows.items() if text.startswith("SELECT count"))
+    assert (
+        found["statement"]
+        == "SELECT count(*) FROM (SELECT name FROM item ORDER BY name DESC OFFSET ?) AS x"
+    )
+    assert found["runs"] == calls == 2 and found["exact_share"] == 1.0
+    assert found["time_ns"] == pytest.approx(ms * 1e6, rel=0.05, abs=60e6)
+    assert found["spilled_bytes"] == pytest.approx(spilled, rel=0.02)
+    slept = next(row for text, row in rows.items() if "pg_sleep" in text)
+    # Where one run ends and the next begins is known to a reading.
+    assert slept["server_ns"] == pytest.approx(500e6, abs=60e6) and slept["cpu_ns"] < 60e6
+    objects = {
+        row["object"]
+        for row in report(open_recording(tmp_path / "sort.iowhy"), "files").to_pylist()
+    }
+    assert {"public.item", "temporary data"} <= objects
+    # Neither what connects nor literals are kept.
+    kept = b"".join(
+        one.read_bytes() for one in (tmp_path / "sort.iowhy").rglob("*") if one.is_file()
+    )
+    assert b"not-to-be-seen" not in kept
+
+
+@pytest.mark.disturbed_by("cpu")
+def test_who_waits_for_a_lock_is_named_with_who_holds_it(cluster: Cluster, tmp_path: Path) -> None:
+    out = tmp_path / "locks.iowhy"
+    rows = recorded(cluster, out, 4, (0, tuple(HOLDS.split("; "))), (0.5, (WAITS,)))
+    found = next(row for row in rows.values() if row["lock_ns"])
+    assert found["statement"] == "UPDATE item SET name = ? WHERE id = ?"
+    assert found["lock_ns"] == pytest.approx(1500e6, abs=300e6)
+    assert found["server_ns"] == pytest.approx(1500e6, abs=300e6)
+    assert "pg_sleep" in found["holder"]
+    first = finding(judge(open_recording(out)), "not-io")
+    assert first is not None and first.summary.id == "not-io.waits-for-lock"  # type: ignore[attr-defined]
+
+
+def test_probes_see_every_statement_however_short(cluster: Cluster, tmp_path: Path) -> None:
+    out = tmp_path / "exact.iowhy"
+    cluster.asks("SELECT pg_stat_statements_reset()")
+    short = "SELECT name FROM item WHERE id = 7"
+    work = (*[short] * 300, SORT)
+    rows = recorded(cluster, out, 4, (0, work), options=("--exact",))
+    counted = cluster.asks(
+        "SELECT calls, total_plan_time + total_exec_time FROM pg_stat_statements WHERE query LIKE 'SELECT name%'"
+        " OR query LIKE 'SELECT count%' ORDER BY calls"
+    )
+    (sorts, sort_ms), (calls, _) = (map(float, line.split("|")) for line in counted.split())
+    found = rows["SELECT name FROM item WHERE id = ?"]
+    assert found["runs"] == calls == 300 and found["exact_share"] == 1.0
+    sort = next(row for text, row in rows.items() if text.startswith("SELECT count"))
+    assert sort["runs"] == sorts == 1
+    assert sort["time_ns"] == pytest.approx(sort_ms * 1e6, rel=0.05, abs=60e6)
+    # What iowhy asks itself is not among them.
+    assert not [text for text in rows if "pg_stat_activity" in text]
+
+
+def test_the_agent_is_told_what_sessions_do(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(followed, "EVERY_S", 0.3)
+    told: list[followed.Share] = []
+    reader = followed.Followed("", told.extend)
+    try:
+        cluster.asks("SELECT pg_sleep(1.5)")
+        time.sleep(0.5)
+    finally:
+        reader.end()
+    slept = [one for one in told if "pg_sleep" in one[1]]
+    assert {(text, wait) for _, text, wait, _ in slept} == {("SELECT pg_sleep(?)", "Timeout")}
+    # It begins to read a moment after it is asked to.
+    assert 0.3 < sum(seconds for *_, seconds in slept) < 2

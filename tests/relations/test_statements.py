@@ -1,0 +1,183 @@
+"""What statements of a database take: of long runs exactly, of short ones by readings."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from iowhy.comparisons.changed_statements import changed_statements
+from iowhy.relations import Relations
+from iowhy.reports import run
+from iowhy.views.top.levels import pages_of
+from iowhy.watching.asked import Asked
+from iowhy.watching.moment import look
+from tests.whys.made import MS, START, Story
+
+LONG, SHORT, OTHER = "1", "2", "3"
+
+
+class Server(Story):
+    """Sessions whose server shows what they run."""
+
+    def reading(
+        self, tid: int, statement: str, at: int, began: int, ended: int | None, **more: Any
+    ) -> "Server":
+        return self.add(
+            "statement_readings", ts_ns=START + at, span_ns=more.pop("span", 50 * MS), readings=more.pop("readings", 1),
+            tgid=tid, tid=tid, statement_id=statement, began_ns=START + began,
+            ended_ns=None if ended is None else START + ended, exact=ended is not None,
+            **{"backend": "client backend"} | more,
+        )  # fmt: skip
+
+    def statement(self, id_: str, text: str) -> "Server":
+        return self.add(
+            "statements", statement_id=id_, text=text, server="PostgreSQL 15", database="shop"
+        )
+
+    def stretch(
+        self, tid: int, statement: str, at: int, dur: int, begins: bool, **more: int
+    ) -> "Server":
+        """Of a thread that a probe saw; all of it on a CPU, unless it is said."""
+        return self.add(
+            "statement_calls", ts_ns=START + at, dur_ns=dur, tgid=tid, tid=tid, statement_id=statement, begins=begins,
+            **{"time_ns": dur, "kernel_ns": 0, "runnable_ns": 0, "blocked_ns": 0, "sleeping_ns": 0} | more,
+        )  # fmt: skip
+
+
+def times(story: Story, folder: Path) -> dict[tuple[str, str], int]:
+    with Relations(story.made(folder / "x.iowhy")) as opened:
+        found = opened.rows(
+            "SELECT statement_id, class, exact_ns + sampled_ns FROM statement_times"
+        )
+    return {(statement, cls): ns for statement, cls, ns in found}
+
+
+def test_a_long_run_has_what_its_thread_did_between_its_begin_and_end(tmp_path: Path) -> None:
+    """From 0.95 to 2.05 s the session works, else it sleeps for its client: no interval begins or ends with the run."""
+    story = Server(4.0).thread(20, 20)
+    for row in story.tables["thread_time"]:
+        at = row["ts_ns"] - START
+        inside = max(0, min(at + 100 * MS, 2050 * MS) - max(at, 950 * MS))
+        row |= {
+            "cpu_user_ns": inside * 3 // 4,
+            "blocked_ns": inside // 4,
+            "sleeping_ns": 100 * MS - inside,
+        }
+    story.reading(20, LONG, 980 * MS, 950 * MS, 2050 * MS)
+    found = times(story, tmp_path)
+    assert found[LONG, "user"] == pytest.approx(825 * MS, rel=0.001)
+    assert found[LONG, "unexplained"] == pytest.approx(275 * MS, rel=0.001)
+    assert (LONG, "idle") not in found
+
+
+def test_sleep_within_a_run_is_its_own(tmp_path: Path) -> None:
+    story = (
+        Server(2.0)
+        .thread(20, 20, user=0.25)
+        .reading(20, LONG, 0, -5 * MS, None, span=2000 * MS, readings=40)
+    )
+    found = times(story, tmp_path)
+    assert found[LONG, "idle"] == pytest.approx(1500 * MS)
+    assert found[LONG, "user"] == pytest.approx(500 * MS)
+
+
+def test_short_runs_are_divided_by_what_the_kernel_says_of_the_moment(tmp_path: Path) -> None:
+    """Each of 20 readings meets a run of 5 ms: three quarters of one that computes, a quarter of one that waits to read."""
+    story = Server(2.0).thread(20, 20, user=0.75, blocked=0.25)
+    for number in range(20):
+        at = number * 100 * MS
+        story.wait(START + at + 75 * MS, 25 * MS, "page_read", "read", tid=20)
+        reads = number % 4 == 0
+        moment = at + (80 if reads else 30) * MS
+        story.reading(
+            20, OTHER if reads else SHORT, moment, moment - 2 * MS, moment + 3 * MS, span=100 * MS
+        )
+    found = times(story, tmp_path)
+    assert found[SHORT, "user"] == pytest.approx(1500 * MS, rel=0.01)
+    assert found[OTHER, "read"] == pytest.approx(500 * MS, rel=0.01)
+    assert (SHORT, "read") not in found and (OTHER, "user") not in found
+
+
+def test_the_report_says_who_holds_the_lock_and_what_is_no_statement_s(tmp_path: Path) -> None:
+    story = Server(2.0).thread(20, 20).thread(21, 21, user=0.1).thread(5, 5, user=0.05)
+    story.tables["threads"][-1] |= {"comm": "postgres", "title": "postgres: checkpointer"}
+    story.reading(
+        20,
+        LONG,
+        0,
+        0,
+        2000 * MS,
+        span=2000 * MS,
+        readings=40,
+        wait="Lock: transactionid",
+        holder_tid=21,
+    )
+    story.reading(21, OTHER, 0, -5 * MS, -MS, span=0, readings=0)
+    story.statement(LONG, "UPDATE a SET b = ?").statement(OTHER, "SELECT <script>")
+    rows = run(story.made(tmp_path / "x.iowhy"), "statements").to_pylist()
+    first, server = rows
+    assert (first["statement"], first["database"], first["runs"]) == (
+        "UPDATE a SET b = ?",
+        "shop",
+        1,
+    )
+    assert first["server_ns"] == first["lock_ns"] == pytest.approx(2000 * MS)
+    assert first["holder"] == "SELECT <script>" and first["exact_share"] == 1.0
+    assert server["statement"] == "postgres: checkpointer" and server["statement_id"] is None
+    assert server["time_ns"] == pytest.approx(100 * MS)
+
+
+def probed(waited: int) -> Server:
+    """Two runs of one statement, in which one wait and one call of two are, and one of another."""
+    story = Server(2.0).thread(20, 20).file(7, "/data/a.db")
+    story.stretch(20, SHORT, 100 * MS, 10 * MS, True, blocked_ns=waited, kernel_ns=MS)
+    story.stretch(20, SHORT, 110 * MS, 5 * MS, False)
+    story.stretch(20, SHORT, 300 * MS, 5 * MS, True, runnable_ns=2 * MS)
+    story.stretch(20, LONG, 500 * MS, MS, True)
+    story.wait(START + 102 * MS, waited, "page_read", "read", tid=20)
+    story.wait(START + 200 * MS, 50 * MS, "page_read", "read", tid=20)
+    for at, size in ((101, 4096), (199, 8192)):
+        story.call(START + at * MS, "pread64", {"cpu_ns": MS}, tid=20, ino=7, offset=0, bytes_=size)
+    return story.statement(SHORT, "SELECT a").statement(LONG, "SELECT b")
+
+
+def test_what_probes_saw_is_exact_and_what_is_between_belongs_to_no_statement(
+    tmp_path: Path,
+) -> None:
+    story = probed(4 * MS).thread(30, 30)
+    story.tables["threads"][-1] |= {"title": "postgres: parallel worker for PID 20"}
+    rows = {
+        row["statement"]: row
+        for row in run(
+            story.stretch(30, LONG, 500 * MS, MS, True).made(tmp_path / "x.iowhy"), "statements"
+        ).to_pylist()
+    }
+    first = rows["SELECT a"]
+    assert (first["runs"], first["time_ns"], first["low_ns"], first["high_ns"]) == (
+        2,
+        *[20 * MS] * 3,
+    )
+    assert (first["read_ns"], first["runnable_ns"], first["cpu_ns"]) == (4 * MS, 2 * MS, 14 * MS)
+    assert (first["calls"], first["read_bytes"], first["exact_share"]) == (1, 4096, 1.0)
+    # A worker's time counts, and not as another run.
+    assert (rows["SELECT b"]["runs"], rows["SELECT b"]["time_ns"]) == (1, 2 * MS)
+    assert rows["SELECT b"]["calls"] is None
+
+
+def test_a_comparison_says_which_statement_became_slower_and_why(tmp_path: Path) -> None:
+    with (
+        Relations(probed(MS).made(tmp_path / "a.iowhy")) as before,
+        Relations(
+            probed(9 * MS).stretch(20, LONG, 600 * MS, 30 * MS, True).made(tmp_path / "b.iowhy")
+        ) as after,
+    ):
+        (found,) = changed_statements(before, after)
+    assert (found.statement, found.before_runs, found.after_runs) == ("SELECT b", 1, 2)
+    assert (found.before_ns, found.after_ns, found.part) == (MS, 15.5 * MS, "computing")
+
+
+def test_the_live_view_has_a_table_of_them(tmp_path: Path) -> None:
+    moment = look(probed(MS).write(tmp_path / "x.iowhy").path, Asked())
+    page = pages_of(moment, ())[-1]
+    assert page.title == "Statements"
+    assert [row["statement"] for row in page.rows] == ["SELECT a", "SELECT b"]

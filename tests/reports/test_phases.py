@@ -1,0 +1,216 @@
+"""Phases of made recordings: known ends, what each did, and a verdict of one alone."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import iowhy as api
+from iowhy.commands.overview import overview, overview_of
+from iowhy.comparisons.comparison import compare
+from iowhy.comparisons.sides import open_side
+from iowhy.comparisons.stages import slowest
+from iowhy.errors import Problem
+from iowhy.recordings import Recording
+from iowhy.recordings.writer import write_recording
+from iowhy.reports import Filters, run
+from iowhy.views.verdict_page import LINES, WORDS, as_document, show
+from iowhy.whys import classes
+from tests.command_line import invoke
+from tests.page.test_recording_page import page_of
+from tests.problems import wrong
+from tests.reports.conftest import MS, T0, Make, S, call, file, filesystem, maker, spent, wait
+from tests.views.test_verdict_fits import drawn
+
+Step = tuple[float, str]
+STEP = 100 * MS
+READING, COMPUTING = "reading", "computing"
+
+
+def intervals(steps: list[Step]) -> Iterator[tuple[int, dict[str, int]]]:
+    """Each tenth of a second, and what of it goes into which state."""
+    end = round(sum(seconds for seconds, _ in steps) * S)
+    edges, at = [], 0
+    for seconds, does in steps:
+        edges.append((at, at + round(seconds * S), does))
+        at += round(seconds * S)
+    for begin in range(0, end, STEP):
+        states: dict[str, int] = {}
+        for first, last, does in edges:
+            part = min(begin + STEP, last) - max(begin, first)
+            if part > 0:
+                states[does] = states.get(does, 0) + part
+        yield begin, states
+
+
+def made(make: Make, steps: list[Step], **tables: Any) -> Recording:
+    """One thread that does one thing after the other; reads are single calls of 10 ms."""
+    times, waits, calls = [], [], []
+    for begin, states in intervals(steps):
+        reads = states.get(READING, 0)
+        times.append(spent(begin, STEP, user=states.get(COMPUTING, 0), blocked=reads))
+        for at in range(begin, begin + reads, 10 * MS):
+            waits.append(wait(at, min(10 * MS, begin + reads - at), "page_read", syscall="read"))
+            calls.append(call(at, 10 * MS, "read", bytes=4096, ret=4096))
+    rows = {
+        "thread_time": times,
+        "waits": waits,
+        "syscalls": calls,
+        "files": [file(2, "/srv/data")],
+        "filesystems": [filesystem()],
+        "devices": [{"dev": 80, "name": "vda"}],
+        "threads": [{"tid": 10, "tgid": 10, "comm": "job", "start_ns": T0}],
+    }
+    return make(rows | tables, end_s=sum(seconds for seconds, _ in steps))
+
+
+def cuts(rec: Recording) -> list[float]:
+    return [float(str(one)) for one in run(rec, "phases").column("begin_s")][1:]
+
+
+@pytest.mark.parametrize(
+    ("steps", "known"),
+    [
+        ([(3.0, READING), (3.0, COMPUTING)], [3.0]),
+        ([(2.95, READING), (3.05, COMPUTING)], [2.95]),
+        ([(2.0, READING), (1.53, "rest"), (2.0, COMPUTING)], [2.0, 3.53]),
+        ([(6.0, READING)], []),
+        ([(0.25, COMPUTING), (6.0, READING)], []),
+        # Cells of two seconds, and finer ones around a cut.
+        ([(301.37, COMPUTING), (2.0, READING), (296.63, COMPUTING)], [301.37, 303.37]),
+    ],
+)
+def test_phases_end_where_the_work_changes(
+    make: Make, steps: list[Step], known: list[float]
+) -> None:
+    assert cuts(made(make, steps)) == pytest.approx(known, abs=0.1)
+
+
+def disk(at: int, requests: int, in_flight: int = 1) -> dict[str, object]:
+    return {
+        "ts_ns": T0 + at,
+        "dev": 80,
+        "reads": requests,
+        "read_bytes": requests * 4096,
+        "writes": 0,
+        "written_bytes": 0,
+        "in_flight": in_flight,
+        "busy_ns": at,
+        "queue_ns": at,
+    }
+
+
+def test_a_device_that_is_waited_for_and_becomes_slower_begins_a_phase(make: Make) -> None:
+    counts = [at * 100 if at < 30 else 3000 + (at - 30) * 5 for at in range(61)]
+    samples = [disk(at * STEP, counts[at]) for at in range(61)]
+    rec = made(make, [(6.0, READING)], disk_samples=samples)
+    assert cuts(rec) == pytest.approx([3.0], abs=0.1)
+    # Nobody waits for it: what it does for others is no phase of the command's.
+    assert cuts(made(make, [(6.0, COMPUTING)], disk_samples=samples)) == []
+
+
+def test_a_phase_says_what_was_done(make: Make) -> None:
+    samples = [disk(at * STEP, 100 * min(at, 20)) for at in range(61)]
+    first, second = run(
+        made(make, [(2.0, READING), (4.0, COMPUTING)], disk_samples=samples), "phases"
+    ).to_pylist()
+    assert (first["class"], second["class"]) == ("waiting to read", "on-CPU user")
+    assert first["class_share"] == pytest.approx(1, abs=0.05)
+    assert first["waited_ns"] == pytest.approx(2 * S, rel=0.05)
+    assert (first["call"], first["calls"], first["file"]) == ("read", 200, "/srv/data")
+    assert first["requests_per_s"] == pytest.approx(1000, rel=0.05)
+    assert second["call"] is None and second["end_s"] == pytest.approx(6.0)
+
+
+STALL = [(300.0, COMPUTING), (2.0, READING), (298.0, COMPUTING)]
+
+
+def test_a_stall_of_a_moment_is_found_and_judged_alone(make: Make) -> None:
+    # One wait, which begins a little before the cut.
+    waits = [wait(299_990 * MS, 2010 * MS, "page_read", syscall="read")]
+    samples = [
+        disk(at * STEP, 5 * at if at < 3000 else 15_000 + max(0, at - 3020)) for at in range(6001)
+    ]
+    rec = made(make, STALL, waits=waits, disk_samples=samples)
+    found = overview(rec).verdict
+    assert [one.cls for one in found.phases] == [classes.USER, classes.READ, classes.USER]
+    stall = found.phases[1]
+    assert stall.silent_share is not None and stall.silent_share > 0.9
+    assert stall.waited_ns == pytest.approx(2 * S, rel=0.05) and stall.device == "vda"
+    assert stall.cause is None and stall.does.values["device"] == "vda"
+    for alone in (
+        overview_of(rec, phase=2),
+        overview_of(rec, at="301s"),
+        overview_of(rec, at="5m1s"),
+    ):
+        assert alone.verdict.budget.elapsed(classes.READ) > 0.9
+        assert alone.verdict.elapsed_s == pytest.approx(2.0, abs=0.2)
+        assert alone.verdict.phases == ()
+    (row,) = [one for one in as_document(overview(rec))["phases"] if one["phase"] == 2]
+    assert row["waited_s"] == pytest.approx(2.0, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    "given", [{"phase": 9}, {"at": "7h"}, {"at": "soon"}, {"phase": 1, "at": "1s"}]
+)
+def test_a_phase_that_is_not_there(make: Make, given: dict[str, Any]) -> None:
+    with pytest.raises(Problem):
+        overview_of(made(make, STALL), **given)
+
+
+def test_without_the_time_of_threads_there_are_none(make: Make) -> None:
+    rec = make({"syscalls": [call(0, MS, "read")]})
+    assert run(rec, "phases").to_pylist() == []
+    with wrong("no-phases"):
+        overview_of(rec, phase=1)
+
+
+def test_seven_phases_fit_on_a_screen(make: Make) -> None:
+    steps = [(2.0, READING), (2.0, COMPUTING), (2.0, "rest")] * 2 + [(2.0, READING)]
+    found = overview(made(make, steps))
+    assert len(found.verdict.phases) == 7
+    for columns in ("80", "100"):
+        printed = drawn(columns, lambda out: show(found, out))
+        lines = printed.rstrip("\n").split("\n")
+        assert len(lines) <= LINES and len(printed.split()) <= WORDS, printed
+        assert sum(line.startswith("When ") for line in lines) == 1
+
+
+def test_the_command_and_what_it_refuses(tmp_path: Path) -> None:
+    rec = made(maker(tmp_path, write_recording), [(3.0, READING), (3.0, COMPUTING)])
+    found = json.loads(invoke(["why", str(rec.path), "--phase", "2", "--json"]).stdout)
+    assert found["elapsed_s"] == pytest.approx(3.0, abs=0.05)
+    printed = invoke(["report", "phases", str(rec.path), "--format", "csv"]).stdout
+    causes = [row["cause"] for row in csv.DictReader(io.StringIO(printed))]
+    by_api = [row["cause"] or "" for row in api.open(rec.path).report("phases").rows()]
+    assert by_api == causes and any(causes)
+    assert len(causes) == 2 and causes[1] in ("cpu-serial", "cpu-saturated", "not-io")
+    refused = invoke(["why", str(rec.path), "--at", "1s", "--expect", "calls <= 1"])
+    assert isinstance(refused.exception, Problem)
+    with pytest.raises(Problem):
+        run(rec, "phases", Filters(since="1s"))
+
+
+def test_the_phase_that_became_slower(tmp_path: Path) -> None:
+    make = maker(tmp_path, write_recording)
+    before = made(make, [(3.0, READING), (3.0, COMPUTING), (2.0, "rest")])
+    after = made(make, [(5.0, READING), (3.0, COMPUTING)])
+    found = compare(open_side(str(before.path)), open_side(str(after.path))).stages
+    assert [one.cls for one in found] == [classes.READ, classes.USER, classes.IDLE]
+    assert found[2].after is None
+    worst = slowest(found)
+    assert worst is not None and worst.cls == classes.READ
+    assert worst.difference_s == pytest.approx(2.0, abs=0.1)
+
+
+def test_the_page_has_what_marks_charts(tmp_path: Path) -> None:
+    rec = made(maker(tmp_path, write_recording), [(3.0, READING), (3.0, COMPUTING)])
+    found = re.search(r'<script[^>]*id="data"[^>]*>(.*?)</script>', page_of(rec.path), re.DOTALL)
+    assert found is not None
+    phases = json.loads(found[1])["phases"]
+    assert [begin for begin, _, _ in phases] == pytest.approx([0.0, 3.0], abs=0.05)

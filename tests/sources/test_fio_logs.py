@@ -1,0 +1,119 @@
+"""fio's logs of single I/Os and of windows: counters, phases and a ceiling from them; of iostat's seconds as well."""
+
+import contextlib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from iowhy.errors import Problem
+from iowhy.recordings import Recording
+from iowhy.relations import Relations
+from iowhy.sources.diagnose import Diagnosis, diagnose
+from iowhy.sources.format import Part
+from iowhy.sources.formats import fio_log
+from iowhy.sources.names import Names
+from iowhy.whys.verdict import judge
+from tests.problems import wrong
+
+from .fuzz import mutant
+from .reading import FIXTURES, quick
+
+LOGS = [FIXTURES / f"fio-3.33_{kind}.1.log" for kind in ("bw", "iops", "lat")]
+MS = 10**6
+
+
+def of(files: list[Path], folder: Path) -> Diagnosis:
+    return diagnose([str(one) for one in files], folder / "out.iowhy")
+
+
+def sums(recording: Recording) -> tuple[int, ...]:
+    with Relations(recording) as opened:
+        (row,) = opened.rows(
+            "SELECT sum(reads), sum(read_bytes), sum(read_ns), sum(queue_ns), sum(busy_ns), sum(writes) FROM disk_steps"
+        )
+    return tuple(int(str(one)) for one in row)
+
+
+@pytest.mark.parametrize(
+    "files", [LOGS, [FIXTURES / "iostat-12-dx-burst.txt"]], ids=["fio", "iostat"]
+)
+def test_seconds_before_and_at_a_ceiling(tmp_path: Path, files: list[Path]) -> None:
+    """A volume with credits for 3.5 s, then 300 requests/s; eight at once."""
+    found = judge(of(files, tmp_path).recording)
+    first = found.findings[0]
+    assert first.cause == "device-capped"
+    assert getattr(found.headline, "id", None) == "device-capped.headline"
+    values = {one.statement.id: one.value for one in first.chain}
+    assert values["device-capped.at"] == pytest.approx(300, rel=0.03)
+    assert values["device-capped.above"] == pytest.approx(2990, rel=0.15)
+    # What the ceiling explains of the device's time is not its own limit.
+    assert sum(one.share for one in found.findings) <= 1.0
+    begins = [one.begin_s for one in found.phases]
+    assert any(abs(begin - 3.7) <= 0.3 for begin in begins)
+    assert all(one.cls is None and one.waited_ns is None for one in found.phases)
+
+
+def test_what_lacks_rates_or_times_is_measurements(tmp_path: Path) -> None:
+    made = of(LOGS[:2], tmp_path)
+    assert not made.recording.manifest.tables.get("disk_samples")
+    assert made.missing
+    with Relations(made.recording) as opened:
+        (most,) = opened.values(
+            float, "SELECT max(value) FROM measurements WHERE metric = 'read_bytes_per_s'"
+        )
+    assert most == 12_144 * 1024
+
+
+def test_its_name_says_what_a_log_has(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_bytes(LOGS[0].read_bytes())
+    with wrong("fio-log-unnamed"):
+        of([tmp_path / "mine.txt"], tmp_path)
+
+
+IO = st.tuples(st.integers(0, 3000), st.integers(1, 900 * MS), st.sampled_from([4096, 65536]))
+
+
+@quick
+@given(ios=st.lists(IO, min_size=2, max_size=40), extra=st.booleans())
+def test_single_ios_are_counted_with_what_was_in_flight(
+    tmp_path_factory: pytest.TempPathFactory, ios: list[tuple[int, int, int]], extra: bool
+) -> None:
+    folder = tmp_path_factory.mktemp("logs")
+    ios = sorted((max(at, -(-took // MS)), took, size) for at, took, size in ios)
+    lines = [
+        f"{at}, {took}, 0, {size}" + (", 0, 0x4000" if extra else "") for at, took, size in ios
+    ]
+    log = folder / "job_lat.1.log"
+    log.write_text("\n".join(lines) + "\n")
+    reads, moved, took_ns, queue, busy, writes = sums(of([log], folder).recording)
+    assert (reads, moved, writes) == (len(ios), sum(size for *_, size in ios), 0)
+    assert took_ns == pytest.approx(sum(took for _, took, _ in ios), abs=100)
+    assert queue == pytest.approx(took_ns, abs=1000)
+    covered, until = 0, 0
+    for begin, end in sorted((at * MS - took, at * MS) for at, took, _ in ios):
+        covered += max(0, end - max(begin, until))
+        until = max(until, end)
+    assert busy == pytest.approx(covered, abs=1000)
+
+
+def test_processes_of_a_job_add_up(tmp_path: Path) -> None:
+    for nth in (1, 2):
+        (tmp_path / f"j_clat.{nth}.log").write_text(
+            "".join(f"{at}, 12000000, 1, 4096, 0\n" for at in range(10, 2010, 10))
+        )
+    with Relations(of(sorted(tmp_path.glob("*.log")), tmp_path).recording) as opened:
+        assert opened.rows("SELECT sum(writes), max(in_flight) FROM disk_steps") == [(400, 2)]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_damage_is_rejected_and_never_raised(tmp_path: Path, seed: int) -> None:
+    log = tmp_path / "j_lat.1.log"
+    log.write_bytes(mutant(LOGS[seed % 3].read_bytes(), LOGS[0].read_bytes(), seed))
+    parsed = fio_log.stream(log, Names(), lambda *_: None)
+    lines = [one for one in log.read_bytes().split(b"\n") if one.strip()]
+    assert parsed.lines_understood + len(parsed.rejects) == len(lines)
+    fio_log.together([Part(str(log), "fio-log", 1, 1, parsed)], Names())
+    with contextlib.suppress(Problem):
+        judge(of([log], tmp_path).recording)

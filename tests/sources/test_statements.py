@@ -1,0 +1,213 @@
+"""Statements as a server's views show them: without literals, bounded, and never in the recorder's way."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from iowhy.recordings import added, open_recording
+from iowhy.recordings.manifest import Manifest
+from iowhy.recordings.writer import write_recording
+from iowhy.sources.statements import ANSWER_S, Sampling, merged, postgresql, sampler
+from iowhy.sources.statements.normalised import MOST_CHARACTERS, normalised, whole
+from iowhy.sources.statements.sampler import Asked, Sampler, Told
+from iowhy.sources.statements.server import Server, servers
+from iowhy.sources.statements.session import Session
+from tests.problems import wrong
+
+MS = 1_000_000
+SERVER = Server("postgresql", 10, "/run/.s.PGSQL.5432", 70, 70)
+BEGIN = 1_700_000_000_000 * MS
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        (
+            "SELECT * FROM t WHERE a = 'x''y' AND b=-1.5e3 -- why\n",
+            "SELECT * FROM t WHERE a = ? AND b=?",
+        ),
+        (
+            'select 1 in (1,2, 3), $1, c2 from "Per Son" /* hint */;',
+            'select ? in (?), $1, c2 from "Per Son"',
+        ),
+        ("INSERT INTO t VALUES (1,'a'),\n(2,'b')", "INSERT INTO t VALUES (?)"),
+        ("ALTER ROLE me PASSWORD E'a\\'secret' VALID", "ALTER ROLE me PASSWORD ? VALID"),
+        ("SELECT 'a\\', 'secret'", "SELECT ?"),
+        ("DO $x$ secret 'a' $x$", "DO ?"),
+        ("SELECT 'cut off by the server, sec", "SELECT ?"),
+        ("SELECT U&'s', x'ab', 0xff, 1_000", "SELECT ?"),
+        ("SELECT \x1b[31m\x00 <script>", "SELECT [?m <script>"),
+    ],
+)
+def test_literals_and_comments_go(text: str, kept: str) -> None:
+    assert normalised(text) == kept
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("SET PASSWORD = 'a\\'secret'", "SET PASSWORD = ?"),
+        ('CREATE USER a@"%" IDENTIFIED BY "secret"', "CREATE USER a@? IDENTIFIED BY ?"),
+        ("SELECT `a b` # secret\n FROM t", "SELECT `a b` FROM t"),
+        ("SELECT _utf8mb4'secret'", "SELECT ?"),
+    ],
+)
+def test_of_mysql_too(text: str, kept: str) -> None:
+    assert normalised(text, mysql=True) == kept
+
+
+def test_texts_are_bounded_and_whole_ones_have_no_passwords() -> None:
+    assert len(normalised("SELECT " + "a," * 5_000_000)) <= MOST_CHARACTERS
+    assert whole("ALTER USER me PASSWORD 'x'") is None
+    assert whole("SELECT 'x'") == "SELECT 'x'"
+
+
+def session(
+    thread: int, text: str, began: int, ended: int | None = None, **more: object
+) -> Session:
+    at = None if ended is None else BEGIN + ended * MS
+    return Session(thread, text, began_ns=BEGIN + began * MS, ended_ns=at, **more)  # type: ignore[arg-type]
+
+
+def taken(*readings: list[Session], asked: Asked | None = None) -> Told:
+    """What readings 50 ms after each other make."""
+    made = Sampler(asked or Asked(SERVER))
+    for number, sessions in enumerate(readings):
+        made.take(sessions, BEGIN + number * 50 * MS, "PostgreSQL 15", {})
+    return made.rows()
+
+
+def test_equal_readings_of_a_run_are_one_and_its_end_is_the_server_s() -> None:
+    told = taken(
+        *[[session(20, "SELECT 1", -10)]] * 3,
+        [session(20, "SELECT 1", -10, wait="IO: DataFileRead")],
+        [session(20, "SELECT 1", -10, 180)],
+    )
+    first, second = told.readings
+    assert (first["readings"], first["span_ns"]) == (3, 150 * MS)
+    assert (second["readings"], second["wait"]) == (1, "IO: DataFileRead")
+    assert second["ended_ns"] - second["began_ns"] == 190 * MS and second["exact"]
+    assert [one["text"] for one in told.statements] == ["SELECT ?"]
+
+
+def test_a_run_that_came_and_went_is_noted_once_and_one_without_an_end_ends_between_readings() -> (
+    None
+):
+    told = taken(
+        [session(20, "SELECT 1", -5, -2)],
+        [session(20, "SELECT 1", -5, -2), session(21, "SELECT 2", 40)],
+        [],
+    )
+    short, long = told.readings
+    assert (short["readings"], short["span_ns"], short["exact"]) == (0, 0, True)
+    assert long["ended_ns"] - long["began_ns"] == 35 * MS and not long["exact"]
+
+
+def test_a_run_with_a_number_is_one_though_its_begin_seems_to_move() -> None:
+    told = taken(
+        [session(20, "SELECT 1", 0, run=7)],
+        [session(20, "SELECT 1", 4, run=7)],
+        [session(20, "SELECT 1", 4, run=8)],
+    )
+    assert [one["readings"] for one in told.readings] == [2, 1]
+
+
+def test_workers_and_locks_are_named_by_thread() -> None:
+    told = taken(
+        [
+            session(21, "SELECT 1", 0, leader=20, backend="parallel worker"),
+            session(22, "UPDATE t", 0, wait="Lock: tuple", holder=20),
+        ]
+    )
+    assert told.readings[0]["leader_tid"] == 20 and told.readings[1]["holder_tid"] == 20
+
+
+def test_nothing_grows_without_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampler, "MOST_READINGS", 50)
+    monkeypatch.setattr(sampler, "MOST_STATEMENTS", 20)
+    told = taken(
+        *[
+            [session(tid, f"SELECT * FROM t{n}_{tid}", n * 50) for tid in range(500)]
+            for n in range(2)
+        ]
+    )
+    assert len(told.readings) == 50 and told.lost == 950
+    assert len(told.statements) == 21 and told.statements[-1]["statement_id"] == "others"
+
+
+def test_whole_texts_only_where_they_are_asked_for() -> None:
+    sessions = [session(20, "SELECT 'mine'", 0), session(21, "CREATE USER a PASSWORD 'secret'", 0)]
+    assert "mine" not in msgspec.json.encode(taken(sessions)).decode()
+    with_text = msgspec.json.encode(taken(sessions, asked=Asked(SERVER, text=True))).decode()
+    assert "mine" in with_text and "secret" not in with_text
+
+
+def test_a_server_that_does_not_answer_is_a_note_without_the_dsn() -> None:
+    asked = Asked(SERVER, dsn="postgresql://me@nowhere/private")
+    read = merged(
+        [
+            (asked, None),
+            (asked, Told(failed=3, error="OperationalError 28000")),
+            (asked, taken([session(2, "SELECT 1", 0)])),
+        ]
+    )
+    assert len(read.notes) == 2 and "28000" in read.notes[1] and "private" not in str(read.notes)
+    assert len(read.rows["statement_readings"]) == 1
+
+
+def test_the_process_ends_with_its_pipe_though_the_server_hangs() -> None:
+    """Its socket is nobody's: it cannot connect, and answers all the same."""
+    command = [sys.executable, "-m", "iowhy.sources.statements.sampler"]
+    asked = msgspec.json.encode(Asked(SERVER)) + b"\n"
+    done = subprocess.run(
+        command, input=asked, capture_output=True, timeout=ANSWER_S + 20, check=True
+    )
+    assert json.loads(done.stdout)["reads"] == 0
+
+
+def test_where_there_is_no_server_it_is_said(tmp_path: Path) -> None:
+    assert servers([1], tmp_path) == []
+    with wrong("statements-no-server"):
+        Sampling((1,), "", text=False)
+
+
+@pytest.mark.parametrize(
+    ("dsn", "refused"),
+    [("host=/run user=me", False), ("postgresql://me:x@h/d", True), ("a b", True)],
+)
+def test_a_dsn_with_a_password_is_refused(dsn: str, refused: bool) -> None:
+    pytest.importorskip("psycopg")
+    assert postgresql.unreadable(dsn) is refused
+
+
+def test_rows_are_added_to_a_recording_that_has_ended(tmp_path: Path) -> None:
+    made = write_recording(tmp_path / "x.iowhy", Manifest.made(start_ns=0, end_ns=9), {})
+    told = taken([session(20, "SELECT 1", 0)])
+    added.add(
+        made.path,
+        {"statements": told.statements, "statement_readings": told.readings},
+        {"statement_readings": 3},
+        ["said"],
+    )
+    manifest = open_recording(made.path).manifest
+    assert (
+        manifest.tables["statement_readings"].kept == 1
+        and manifest.tables["statement_readings"].lost == 3
+    )
+    assert manifest.notes == ("said",)
+
+
+def test_for_the_agent_what_sessions_did_is_given_once_and_not_kept() -> None:
+    made = Sampler(Asked(SERVER))
+    for number in range(4):
+        held = session(20, "SELECT 'secret'", -10, wait="Lock: tuple" if number > 1 else None)
+        made.take([held], BEGIN + number * 50 * MS, "PostgreSQL 15", {})
+    found = made.shares()
+    assert [(text, wait, round(s, 3)) for _, text, wait, s in found] == [
+        ("SELECT ?", "none", 0.1), ("SELECT ?", "Lock", 0.1),
+    ]  # fmt: skip
+    assert made.shares() == []

@@ -1,0 +1,151 @@
+"""What does not add up is noticed, said, and believed less by what hangs on it, and by nothing else."""
+
+import json
+import os
+import random
+import shutil
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from iowhy.recordings import Recording, open_recording
+from iowhy.recordings.schema import tables
+from iowhy.whys.facts import facts_of
+from iowhy.whys.verdict import Verdict, judge
+from tests.torture.thinnings import KEPT, SURE, remove, thin_table
+from tests.whys.test_unseen import without
+
+#: Table → a kept recording in which another one counts it.
+WITNESSED = {
+    "syscalls": "one-row",
+    "syscall_totals": "one-row",
+    "call_sums": "one-row",
+    "waits": "small-files",
+    "interval_waits": "small-files",
+    "thread_time": "noisy",
+    "threads": "noisy",
+    "block_requests": "one-row",
+    "request_sums": "one-row",
+    "flush_sums": "one-row",
+    "jump_sums": "written-twice",
+    "size_sums": "written-twice",
+    "devices": "small-files",
+    "files": "one-row",
+    "filesystems": "one-row",
+    "page_cache": "passes",
+    "writeback": "file-to-file",
+    "extents": "scattered",
+    "journal_commits": "one-row",
+    "dirty_throttle": "throttled-writer",
+    "async_operations": "rings",
+    "cgroup_samples": "quota",
+    "cpu_samples": "pinned",
+    "disk_samples": "held",
+    "stacks": "one-file",
+    "user_stacks": "rings",
+}
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("kept")
+    for name in {*WITNESSED.values(), "copied-up", "far", "written-in-part", "quota", "compressed"}:
+        with zipfile.ZipFile(KEPT / f"{name}.iowhy.zip") as packed:
+            packed.extractall(folder)
+    return folder
+
+
+Copied = Callable[[str], Path]
+
+
+@pytest.fixture
+def copy(unpacked: Path, tmp_path: Path) -> Copied:
+    def copied(name: str) -> Path:
+        to = tmp_path / f"{len(list(tmp_path.iterdir()))}-{name}.iowhy"
+        return Path(shutil.copytree(unpacked / f"{name}.iowhy", to, copy_function=os.link))
+
+    return copied
+
+
+def lacking(path: Path, table: str, share: float, kind: str, *, sums: bool = True) -> Recording:
+    """The recording without some rows of a table; without `sums` these are gone, too."""
+    manifest = json.loads((path / "manifest.json").read_text())
+    thin_table(path, table, share, "even", kind, manifest, random.Random(1))
+    if not sums:
+        remove(path, table, manifest, itself=False)
+    (path / "manifest.json").unlink()
+    (path / "manifest.json").write_text(json.dumps(manifest))
+    return open_recording(path)
+
+
+def short(recording: Recording) -> dict[str, float]:
+    with facts_of(recording) as facts:
+        return {one.table: one.share for one in facts.shorts}
+
+
+def first(verdict: Verdict) -> tuple[str | None, float]:
+    found = next(iter(verdict.findings), None)
+    return (None, 0.0) if found is None else (found.cause, found.confidence)
+
+
+def test_whole_ones_add_up(unpacked: Path) -> None:
+    assert {
+        one.name: found for one in unpacked.iterdir() if (found := short(open_recording(one)))
+    } == {}
+
+
+@pytest.mark.parametrize("table", WITNESSED)
+def test_each_table_has_a_witness(table: str, copy: Copied) -> None:
+    # Sums that are all gone are made of the rows.
+    share = 1.0 if tables()[table].sums is None else 0.6
+    found = short(lacking(copy(WITNESSED[table]), table, share, "silent", sums=False))
+    assert table in found, found
+
+
+@pytest.mark.parametrize(
+    ("name", "table", "share"),
+    [("noisy", "thread_time", 0.6), ("file-to-file", "writeback", 1.0), ("compressed", "filesystems", 1.0)],
+)  # fmt: skip
+def test_another_cause_is_not_said_to_be_sure(
+    name: str, table: str, share: float, copy: Copied
+) -> None:
+    judged = judge(lacking(copy(name), table, share, "silent"))
+    assert first(judged)[1] < SURE
+    assert any(table in note for note in judged.notes)
+    # What is missing is said, and what brings it.
+    assert judged.doubt is not None and table in judged.doubt.lacks
+    assert "iowhy run" in judged.doubt.decided_by
+
+
+@pytest.mark.parametrize("name", ["small-files"])
+def test_calls_that_went_with_their_totals_show_in_the_waits(name: str, copy: Copied) -> None:
+    path = copy(name)
+    lacking(path, "syscall_totals", 1.0, "silent")
+    assert first(judge(lacking(path, "syscalls", 1.0, "silent", sums=False)))[1] < SURE
+
+
+@pytest.mark.parametrize(
+    ("name", "sensor"),
+    [("small-blocks", "syscalls"), ("pinned", "cpu_samples"), ("short-of-memory", "thread_time")],
+)
+def test_nor_is_one_without_what_a_rival_needs(name: str, sensor: str, tmp_path: Path) -> None:
+    judged = judge(without(KEPT / f"{name}.iowhy.zip", sensor, tmp_path))
+    assert first(judged)[1] < SURE
+    assert judged.doubt is not None
+    assert (judged.doubt.lacks, judged.doubt.decided_by) == ((sensor,), "`iowhy doctor`")
+
+
+@pytest.mark.parametrize(
+    ("name", "table", "whole"),
+    [
+        ("one-row", "cpu_samples", ("flush-cost", 0.9)),
+        ("copied-up", "neighbours", ("overlay-copy-up", 0.95)),
+        ("quota", "flight_sums", ("cpu-throttled", 0.9)),
+    ],
+)
+def test_what_it_does_not_hang_on_lowers_nothing(
+    name: str, table: str, whole: tuple[str, float], copy: Copied
+) -> None:
+    assert first(judge(lacking(copy(name), table, 1.0, "announced"))) == whole

@@ -127,6 +127,15 @@ fn parent(status: &[u8]) -> Option<i64> {
 
 /// The processes and all that descend from them now, each once: the given ones first, in their order.
 pub fn with_descendants(roots: &Roots, pids: &[i64]) -> Vec<i64> {
+    with_descendants_but(roots, pids, |_| false)
+}
+
+/// The same without the descendants that are `left_out`, and without what these have started.
+pub fn with_descendants_but(
+    roots: &Roots,
+    pids: &[i64],
+    left_out: impl Fn(i64) -> bool,
+) -> Vec<i64> {
     let mut children: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
     for (pid, parent) in parents(roots) {
         children.entry(parent).or_default().push(pid);
@@ -140,7 +149,10 @@ pub fn with_descendants(roots: &Roots, pids: &[i64]) -> Vec<i64> {
     let mut at = 0;
     while let Some(pid) = found.get(at) {
         let more = children.get(pid).map_or(&[][..], Vec::as_slice);
-        found.extend(more.iter().filter(|pid| known.insert(**pid)));
+        found.extend(
+            more.iter()
+                .filter(|&&pid| known.insert(pid) && !left_out(pid)),
+        );
         at += 1;
     }
     found
@@ -198,6 +210,10 @@ mod tests {
         }
         assert_eq!(with_descendants(&roots, &[10]), [10, 11, 12, 9]);
         assert_eq!(with_descendants(&roots, &[20, 10, 20]), [20, 10, 11, 12, 9]);
+        assert_eq!(
+            with_descendants_but(&roots, &[10], |pid| pid == 12),
+            [10, 11]
+        );
         assert_eq!(with_descendants(&roots, &[7]), [7]);
     }
 

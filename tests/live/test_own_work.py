@@ -14,8 +14,9 @@ from iowhy.sources import aside
 
 pytestmark = pytest.mark.usefixtures("live")
 
+# The recorder of the outer block is waited for until it has asked filesystems, in a child of its own.
 BLOCKS = """
-import os, subprocess, sys
+import os, subprocess, sys, time
 import iowhy
 folder = sys.argv[1]
 def syncs(number):
@@ -26,6 +27,7 @@ def syncs(number):
     os.close(fd)
 with iowhy.recording(folder + "/outer.iowhy") as outer:
     syncs(1)
+    time.sleep(1)
     with iowhy.recording(folder + "/inner.iowhy") as inner:
         syncs(2)
     assert inner.measures["sync_calls"] == 2 and str(inner)

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context;
-use iowhy_readings::threads::with_descendants;
+use iowhy_readings::threads::with_descendants_but;
 use iowhy_readings::{host, peers, Roots};
 use iowhy_store::manifest::Source;
 use iowhy_store::rows;
@@ -72,14 +72,11 @@ fn adopt(live: &mut Live, pids: &[u32], descendants: bool) -> anyhow::Result<()>
     if !descendants {
         return live.watch.adopt(pids, &Groups::default());
     }
-    let own = std::process::id();
-    let named: Vec<i64> = pids.iter().map(|&pid| pid.into()).collect();
     let mut known = BTreeSet::new();
     for _ in 0..LOOKS {
-        let found: Vec<u32> = with_descendants(&Roots::default(), &named)
+        let found: Vec<u32> = named(pids, descendants)
             .into_iter()
             .filter_map(|pid| u32::try_from(pid).ok())
-            .filter(|&pid| pid != own && !records_a_block(pid))
             .collect();
         let before = known.len();
         known.extend(found.iter().copied());
@@ -91,11 +88,16 @@ fn adopt(live: &mut Live, pids: &[u32], descendants: bool) -> anyhow::Result<()>
     Ok(())
 }
 
-/// The processes, and those that they have started where these are wanted, too.
+/// The processes, and those that they have started where these are wanted, too: not this one and other recorders of a block, nor what
+/// these start (it asks filesystems in a child).
 fn named(pids: &[u32], descendants: bool) -> Vec<i64> {
     let named: Vec<i64> = pids.iter().map(|&pid| pid.into()).collect();
     match descendants {
-        true => with_descendants(&Roots::default(), &named),
+        true => {
+            let own = i64::from(std::process::id());
+            let left_out = |pid| pid == own || records_a_block(pid);
+            with_descendants_but(&Roots::default(), &named, left_out)
+        }
         false => named,
     }
 }
@@ -120,7 +122,7 @@ fn note_peers(live: &Live, pids: &[u32], descendants: bool) -> anyhow::Result<()
 
 /// Whether a process is a recorder of an outer block, which is no more the program's than this one is. Only of one by this name more
 /// is read: what runs exec may show the rest when a filesystem answers.
-fn records_a_block(pid: u32) -> bool {
+fn records_a_block(pid: i64) -> bool {
     let read = |of: &str, file: &str| std::fs::read(format!("/proc/{of}/{file}")).ok();
     let pid = pid.to_string();
     let name = read(&pid, "comm");

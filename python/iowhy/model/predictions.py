@@ -120,11 +120,11 @@ def _because(run: Recorded, same: Elapsed, now: Elapsed, change: Change) -> Sent
     was, is_ = same.waiting_ns, now.waiting_ns
     if max(was, is_) < SAME * same.ns:
         share = was / same.ns
-        return worded("because-no-waits", "{share:share} waits for storage", share=share)
+        return worded("because-no-waits", "only {share:share} waits", share=share)
     if abs(is_ - was) < SAME * same.ns:
         return worded("because-same", "it waits as long")
     if is_ * _MOST_TIMES < was:
-        return worded("because-hardly", "hardly waits for storage")
+        return worded("because-hardly", "hardly waits then")
     less = is_ < was
     times = was / is_ if less else is_ / max(was, 1.0)
     return worded(

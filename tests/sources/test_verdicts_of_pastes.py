@@ -94,6 +94,27 @@ def test_slow_calls_alone_are_no_base_of_shares(tmp_path: Path) -> None:
     assert any(tells(note, "13 read calls") for note in found.notes)
 
 
+def test_a_device_that_only_writes_is_told_what_helps_writes(tmp_path: Path) -> None:
+    for name, row, first in (
+        ("a", "sda 0 3000 0 12000 0 40 80 99", "device-saturated.write-in-order"),
+        ("b", "sda 3000 0 12000 0 40 0 80 99", "device-saturated.in-order"),
+        ("c", "sda 0 150 0 30000 0 900 80 99", "shared.compress-any"),
+    ):
+        found = verdict(tmp_path / name, f"{DISK}{row}\n\n" * 3)
+        (finding, *_) = found.findings
+        assert (finding.cause, finding.fixes[0].do.id) == ("device-saturated", first), row
+
+
+def test_what_the_kernel_has_removed_cannot_be_copied(tmp_path: Path) -> None:
+    ids = {}
+    for name in ("pastes/nvmedown", "pastes/ata-medium"):
+        text = (FIXTURES.parent / f"{name}.txt").read_text()
+        found = verdict(tmp_path / name.rpartition("/")[2], text)
+        ids[name] = [one.do.id for one in found.findings[0].fixes]
+    assert ids["pastes/nvmedown"] == ["device-failing.there", "device-failing.reconnect"]
+    assert ids["pastes/ata-medium"][0] == "device-failing.copy-replace-device"
+
+
 def test_waiting_without_a_direction_has_none(tmp_path: Path) -> None:
     screen = "top - 10:15:01 up 10 days,  2 users,  load average: 12.10, 11.22, 9.03\n"
     screen += "%Cpu(s):  3.1 us,  2.0 sy,  0.0 ni, 24.9 id, 69.8 wa,  0.0 hi,  0.2 si,  0.0 st\n"

@@ -108,13 +108,16 @@ def what_to_run_next(
     pids: Sequence[int] = (),
 ) -> tuple["Step", ...]:
     """The commands that would show most of what the texts leave out."""
-    from iowhy.sources.named_file import named_file
+    from iowhy.sources.named_file import named_file, only_writes
     from iowhy.whys.next_step import next_steps
 
+    filled = {name for name, kept in found.recording.manifest.tables.items() if kept.kept}
+    if only_writes(found.recording):
+        filled.add("page_cache")
     return next_steps(
         verdict.findings[0].cause if verdict.findings else None,
         _largest(verdict),
-        {name for name, kept in found.recording.manifest.tables.items() if kept.kept},
+        filled,
         {part.parsed.tool for part in found.parts},
         found.recording.manifest.host.os,
         found.missing,

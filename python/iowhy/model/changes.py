@@ -116,6 +116,7 @@ def _syncs(run: Recorded, relations: Relations) -> list[Change]:
         "assumes-syncs",
         "the program may do without: a crash loses what was not synced; what it writes is written later",
     )
+    unsafe = worded("because-unsafe", "a crash loses data")
     found = [
         Change(
             "no-syncs",
@@ -123,6 +124,7 @@ def _syncs(run: Recorded, relations: Relations) -> list[Change]:
             assumes,
             lambda: _without_syncs(run, begins, 0),
             cpu=1 - in_syncs / cpu if cpu else 1.0,
+            because=unsafe,
         )
     ]
     if len(rows) >= 2 * _GROUPED:
@@ -135,6 +137,7 @@ def _syncs(run: Recorded, relations: Relations) -> list[Change]:
                 assumes,
                 lambda: _without_syncs(run, begins, _GROUPED),
                 cpu=1 - part * in_syncs / cpu if cpu else 1.0,
+                because=unsafe,
             )
         )
     return found
@@ -271,7 +274,7 @@ def _processors(run: Recorded) -> list[Change]:
                 "cpus-twice",
                 worded(
                     "what-if-cpus-twice",
-                    "{cpus:count} CPUs, not {now:count}",
+                    "{cpus:count} CPUs instead of {now:count}",
                     cpus=2 * run.cpus,
                     now=run.cpus,
                 ),

@@ -122,9 +122,9 @@ def _because(run: Recorded, same: Elapsed, now: Elapsed, change: Change) -> Sent
         share = was / same.ns
         return worded("because-no-waits", "only {share:share} waits", share=share)
     if abs(is_ - was) < SAME * same.ns:
-        return worded("because-same", "it waits as long")
+        return worded("because-same", "waits as long as now")
     if is_ * _MOST_TIMES < was:
-        return worded("because-hardly", "hardly waits then")
+        return worded("because-hardly", "hardly any wait left")
     less = is_ < was
     times = was / is_ if less else is_ / max(was, 1.0)
     return worded(

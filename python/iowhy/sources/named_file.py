@@ -1,4 +1,4 @@
-"""The file that pasted texts are about: the one whose layout they show, else the one whose calls take most time."""
+"""What pasted texts are about: the file whose layout they show, else the one whose calls take most time; whether disks only write."""
 
 from iowhy.recordings import Recording
 
@@ -20,3 +20,13 @@ def named_file(recording: Recording) -> str | None:
     """Its path; None where the texts name none."""
     found = recording.connection().execute(_SQL).fetchone()
     return None if found is None else str(found[0])
+
+
+#: Counters of each disk; none is NULL.
+_READ = "SELECT bool_or(reads > 0) FROM (SELECT max(reads) - min(reads) AS reads FROM disk_samples GROUP BY dev)"
+
+
+def only_writes(recording: Recording) -> bool:
+    """Whether disks are shown, and none of them reads anything."""
+    found = recording.connection().execute(_READ).fetchone()
+    return found is not None and found[0] is False

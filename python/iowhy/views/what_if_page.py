@@ -53,9 +53,9 @@ def show(found: WhatIf, out: "Console") -> None:
     before = found.before_s
     ranked = sorted(found.predictions, key=lambda one: one.after_s)
     best = ranked[0] if ranked else None
-    out.print(f"{found.who} takes {_time(before)}. What would help:", soft_wrap=True)
+    out.print(f"{found.who} takes {_time(before)}. What would change that:", soft_wrap=True)
     if best is None or best.after_s > (1 - SAME) * before:
-        out.print("  nothing of what was tried here", soft_wrap=True)
+        out.print("  None of these would help.", soft_wrap=True)
     fields = (
         Field("change", str, left=True),
         Field(f"{_time(before)} →", str),
@@ -65,7 +65,7 @@ def show(found: WhatIf, out: "Console") -> None:
     print_rows(out, fields, [_row(one, before) for one in ranked[:MOST]])
     paragraph(
         out,
-        "Each change alone, by executing the recorded run in a model; a trial proves it (`iowhy experiment`). --json says what each assumes.",
+        "Each row is one change alone, estimated by executing the recorded run in a model. `iowhy experiment` tests one; --json says what each assumes.",
         "dim",
     )
 
@@ -113,7 +113,7 @@ def _line(name: str, found: WhatIf, device: Prediction | None) -> tuple[str, ...
 def _row(one: Prediction, before: float) -> tuple[str, str, str, str]:
     same = abs(one.after_s - before) < SAME * before
     open_ = one.low_s <= before <= one.high_s
-    after = "the same" if same else f"{'perhaps ' if open_ else ''}{_time(one.after_s)}"
+    after = "no difference" if same else f"{'perhaps ' if open_ else ''}{_time(one.after_s)}"
     within = "" if same else _range(one.low_s, one.high_s)
     return str(one.change), after, within, str(one.because)
 

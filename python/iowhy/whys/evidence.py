@@ -240,6 +240,14 @@ def only_reads_count(facts: Facts) -> bool:
     return reading and bool(facts.requests.own_busy_share) and alone_on_its_device(facts)
 
 
+def only_writes(facts: Facts) -> bool:
+    """Whether what it waits for are writes; of texts, whether the device that they show reads nothing."""
+    if facts.requests.known:
+        return facts.requests.direction == "write"
+    top = facts.devices.top
+    return top is not None and top.reads_per_s == 0 < top.writes_per_s
+
+
 def busy_while_waiting(facts: Facts) -> float | None:
     """How busy its device is in the time that the command waits for storage (0..1, about).
 

@@ -41,5 +41,5 @@ def before_others(facts: Facts) -> Remedy:
             "Give it priority over the others, as root: `{typed}`",
             typed=typed,
         ),
-        risk="the other programs get slower",
+        risk="the other programs get slower" + ("" if pids else ", and it runs as root"),
     )

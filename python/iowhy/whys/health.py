@@ -41,6 +41,7 @@ class Sign(Struct, frozen=True):
     """What speaks of a failing device, whose it is, and how often."""
 
     subject: str
+    metric: str
     times: float
     link: Link
 
@@ -72,7 +73,8 @@ def signs(facts: Facts, name: str | None) -> tuple[Sign, ...]:
             more=more,
             judge=_JUDGES.get(one.metric),
         )
-        found.append(Sign(one.subject, one.value, link(said, one.value, "times", "measurements")))
+        shown = link(said, one.value, "times", "measurements")
+        found.append(Sign(one.subject, one.metric, one.value, shown))
     found.sort(key=lambda one: -one.times)
     return tuple(one for one in found if one.subject == found[0].subject)[:SHOWN]
 
@@ -83,6 +85,7 @@ def logged(facts: Facts, name: str | None) -> tuple[Sign, ...]:
     return tuple(
         Sign(
             one.name,
+            one.metric,
             one.times,
             link(
                 worded(

@@ -139,7 +139,7 @@ def look(name: str) -> Remedy:
     return Remedy(
         worded(
             "slow-device.see-errors",
-            "Look for errors of {name}: `dmesg -T | grep {name}`",
+            "Look for errors from {name}: `dmesg -T | grep {name}`",
             name=name,
         ),
         looks=True,

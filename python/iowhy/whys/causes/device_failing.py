@@ -139,7 +139,9 @@ def _said(facts: Facts, found: tuple[health.Sign, ...]) -> Candidate:
         summary=worded("device-failing.reported", "using {device}, which is failing", device=name),
         headline=worded("device-failing.replace-it", "Replace {device}", device=device_words),
         saving=saving.all_of_it(f"if {name} answers like other devices"),
-        remedies=_remedies(facts, name),
+        remedies=_gone(name)
+        if any(one.metric == "gone" for one in found)
+        else _remedies(facts, name),
         comes_first=True,
         confidence=0.85,
     )
@@ -163,6 +165,24 @@ def _remedies(facts: Facts, name: str) -> tuple[Remedy, ...]:
         name=name,
     )
     return (Remedy(do, risk=_REPLACE.risk), slow_device.look(name))
+
+
+def _gone(name: str) -> tuple[Remedy, ...]:
+    """Nothing can be copied from what the kernel has removed."""
+    return (
+        Remedy(
+            worded("device-failing.there", "See whether {name} is there again: `lsblk`", name=name),
+            looks=True,
+        ),
+        Remedy(
+            worded(
+                "device-failing.reconnect",
+                "Connect {name} again, or replace it and restore its data from a backup",
+                name=name,
+            ),
+            risk="what was written to it last may be lost",
+        ),
+    )
 
 
 CAUSE = Cause(

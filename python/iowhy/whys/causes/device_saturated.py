@@ -48,6 +48,7 @@ _LARGER = Remedy(
 
 #: How much can be left out is not known here.
 _HALF = Saving(0.5, "with half the bytes")
+_SHORTER = Saving(0.5, "if its requests take half as long then")
 _BY_DEVICES = {
     _SPLIT: Saving(0.5, "with two devices"),
     _FASTER: Saving(0.5, "with a device twice as fast"),
@@ -155,20 +156,30 @@ def _faster(facts: Facts) -> Remedy:
 def _in_order(facts: Facts) -> tuple[Remedy, ...]:
     """In large pieces; by who cannot change the program, from memory."""
     path, room = named.file(facts), facts.machine.cache_room_bytes
-    large = Remedy(
-        worded(
-            "device-saturated.in-order",
-            "Ask for {data} in order, 1 MiB at a time",
-            data=named.data(facts),
-        ),
-        risk=_LARGER.risk,
-        for_authors=True,
-    )
+    large = _written_in_order(facts) if evidence.only_writes(facts) else _asked_in_order(facts)
     fits = room is not None and facts.requests.bytes <= room / 2
     reads = facts.requests.direction == "read" and not evidence.direct_io(facts)
     if path is None or not fits or not reads:
         return (large, _faster(facts), _SPLIT)
     return (large, evidence.read_first(facts), _faster(facts), _SPLIT)
+
+
+def _asked_in_order(facts: Facts) -> Remedy:
+    do = worded(
+        "device-saturated.in-order",
+        "Ask for {data} in order, 1 MiB at a time",
+        data=named.data(facts),
+    )
+    return Remedy(do, risk=_LARGER.risk, for_authors=True)
+
+
+def _written_in_order(facts: Facts) -> Remedy:
+    do = worded(
+        "device-saturated.write-in-order",
+        "Write {data} in order, 1 MiB at a time",
+        data=named.data(facts),
+    )
+    return Remedy(do, risk="a crash loses more of what was not written yet", for_authors=True)
 
 
 def _not_read_back(facts: Facts) -> Saving:
@@ -272,6 +283,8 @@ def _device_alone(facts: Facts) -> Candidate | None:
         return None
     if found.busy_share < BUSY or found.depth < DEPTH or found.completed_per_s == 0:
         return None  # if it completes nothing it is stuck (device-slow)
+    top = facts.devices.top
+    large = top is not None and (top.request_bytes or 0.0) >= LARGE_BYTES
     return Candidate(
         claims=(Claim(classes.STORAGE),) if known else (),
         chain=chain_of(found.shown),
@@ -286,8 +299,9 @@ def _device_alone(facts: Facts) -> Candidate | None:
             device=found.name,
             depth=found.depth,
         ),
-        saving=_HALF,
-        by_remedy=_BY_DEVICES,
+        saving=_HALF if large else _SHORTER,
+        by_remedy={**_BY_DEVICES, _faster(facts): _BY_DEVICES[_FASTER]},
+        remedies=_well_used(facts) if large else _in_order(facts),
         confidence=0.7 if known else 0.5,
         lowered_by=()
         if known

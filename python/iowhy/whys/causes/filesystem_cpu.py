@@ -130,14 +130,14 @@ def _chain(facts: Facts, does: str, own: float, workers: _Workers | None) -> tup
                     "filesystem-cpu.waiting",
                 ),
                 link(
-                    f"the kernel's own threads use {workers.cores:.2f} CPUs, about",
+                    f"the kernel's own threads use about {workers.cores:.2f} CPUs",
                     workers.cores,
                     "CPUs",
                     "system",
                     "filesystem-cpu.cores",
                 ),
                 link(
-                    f"{name} is busy in {percent(workers.busy)} of the waiting",
+                    f"{name} is busy for {percent(workers.busy)} of that time",
                     workers.busy,
                     "share",
                     "devices" if facts.requests.known and facts.requests.count else "budget",

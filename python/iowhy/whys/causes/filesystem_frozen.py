@@ -27,14 +27,14 @@ def find(facts: Facts) -> Candidate | None:
         chain=_chain(found, share, who),
         summary=worded(
             "filesystem-frozen.frozen",
-            "waiting to write to {where}, which {who} "
-            + ("has frozen" if found.until_ns is None else "had frozen"),
+            f"waiting to write to {{where}}, which {'is' if found.until_ns is None else 'was'} frozen"
+            + (", probably by {who}" if who else ""),
             where=_where(found),
-            who=who[0] if who else "somebody",
+            who=who[0] if who else None,
         ),
         who=found.comm or "",
         saving=saving.all_of_it("if it is not frozen"),
-        remedies=(_find(who), _thaw(found.mount)),
+        remedies=(_find(who), _thaw(found)),
         needs=("waits", "stacks"),
         confidence=0.9,
     )
@@ -69,7 +69,7 @@ def _chain(found: Frozen, share: float, who: list[str]) -> tuple[Link, ...]:
             "filesystem-frozen.waits",
         ),
         link(
-            f"probably by {', '.join(who)}, which ran then",
+            f"{', '.join(who)} ran then",
             len(who),
             "processes",
             "processes",
@@ -99,10 +99,16 @@ def _find(who: list[str]) -> Remedy:
     )
 
 
-def _thaw(mount: str | None) -> Remedy:
+def _thaw(found: Frozen | None) -> Remedy:
+    mount = None if found is None else found.mount
     typed = "" if mount is None else f": `fsfreeze --unfreeze {quoted(mount)}`"
+    ended = found is not None and found.until_ns is not None
     return Remedy(
-        worded("filesystem-frozen.thaw", "Thaw it{typed}", typed=typed),
+        worded(
+            "filesystem-frozen.thaw",
+            f"{'If it is frozen again, thaw it' if ended else 'Thaw it'}{{typed}}",
+            typed=typed,
+        ),
         risk="a backup or snapshot that is being taken may need a repair",
     )
 

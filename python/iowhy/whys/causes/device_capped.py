@@ -1,4 +1,5 @@
 """A volume stops at a rate that is not its device's own: a limit that was bought, or that a host sets."""
+# long: one ceiling is shown in seven ways, and each is a sentence
 
 from msgspec.structs import replace
 
@@ -20,7 +21,7 @@ ALL = 0.4
 #: The need is at most so many times the ceiling: beyond that, other limits are met first.
 MOST = 20.0
 #: What shows it, and how well.
-CONFIDENCE = {"burst": 0.9, "alone": 0.9, "passed": 0.9, "even": 0.7, "model": 0.85}
+CONFIDENCE = {"told": 0.97, "burst": 0.9, "alone": 0.9, "passed": 0.9, "even": 0.7, "model": 0.85}
 
 
 def find(facts: Facts) -> Candidate | None:
@@ -37,7 +38,7 @@ def find(facts: Facts) -> Candidate | None:
         return None
     needed = _needed(found)
     fraction = 1.0 if found.share >= ALL else found.share
-    claimed = fraction * (1 - (facts.requests.others_share or 0.0))
+    claimed = fraction * (1 - (facts.requests.others_share or 0.0)) * found.part
     claims: tuple[Claim, ...] = (Claim(classes.STORAGE, fraction=claimed),) if known else ()
     if paused:
         dirty = frozenset({classes.THROTTLED})
@@ -152,6 +153,8 @@ def _chain(facts: Facts, found: Ceiling, needed: float) -> tuple[Link, ...]:
     return chain_of(
         links.in_calls(facts, classes.STORAGE, "is spent waiting for storage"),
         link(at, found.per_s, found.unit, "devices-over-time"),
+        _told(found),
+        _below(found),
         _alone(facts, found),
         _above(found),
         _of_group(facts, found),
@@ -170,6 +173,39 @@ def _chain(facts: Facts, found: Ceiling, needed: float) -> tuple[Link, ...]:
             "devices-over-time",
         ),
     )
+
+
+def _told(found: Ceiling) -> Link | None:
+    """What the volume counts itself."""
+    told = found.told
+    if told is None:
+        return None
+    of = " of the machine" if told.of_machine else ""
+    return link(
+        worded(
+            "device-capped.told",
+            (
+                f"{{device}} counts itself at a limit{of} of {told.counts} for {{share:share}} of the time"
+            )
+            if told.most_ns
+            else "{device}, which counts when it is at a limit that was bought, was at none",
+            device=found.name,
+            share=told.share,
+        ),
+        told.share,
+        "share",
+        "volume-limits",
+    )
+
+
+def _below(found: Ceiling) -> Link | None:
+    """Which device is asked, where the ceiling is that of one below."""
+    if found.above is None:
+        return None
+    said = worded(
+        "device-capped.on", "{above} is on {device}", above=found.above, device=found.name
+    )
+    return link(said, found.part, "share", "device-facts")
 
 
 def _alone(facts: Facts, found: Ceiling) -> Link | None:
@@ -284,7 +320,7 @@ def _remedies(facts: Facts, found: Ceiling, needed: float) -> tuple[Remedy, ...]
             )
             for one, knob, _ in own
         )
-    whole = "the machine" if found.names else found.name
+    whole = "the machine" if found.of_machine else found.name
     more = replace(
         _RAISE,
         do=worded(

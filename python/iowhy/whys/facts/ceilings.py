@@ -3,8 +3,11 @@
 import math
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from iowhy.relations import Relations
+from iowhy.whys.facts import below_ceiling
+from iowhy.whys.facts.below_ceiling import Below, Told
 from iowhy.whys.facts.ceiling_requests import (
     PASSED,
     PASSED_BY_CLOCK,
@@ -20,7 +23,7 @@ from iowhy.whys.facts.devices import turns
 LEAST_NS = 1_000_000_000
 SLICES = 4
 #: What single requests show without those.
-SINGLE = ("alone", "passed")
+SINGLE = ("alone", "passed", "told")
 #: Of the time in which requests queue and the rate is not above the ceiling, at the ceiling.
 STEADY = 0.7
 #: Requests at once that a device can serve if it has a rate and answers one alone so quickly: rate times latency (Little's law). From 1 on that
@@ -52,19 +55,16 @@ FLUSHES = 0.2
 PARTS = 3.0
 #: And what each does of it there, at least: else it is one of them that is held.
 PART = 0.1
-#: Models of providers' volumes (Amazon, Google, Alibaba), as their drivers show them: all that these do is what was bought.
-MODELS = (
-    "Amazon Elastic Block Store",
-    "PersistentDisk",
-    "nvme_card-pd",
-    "Alibaba Cloud Elastic Block Storage",
-)
+#: A ceiling is measured within that.
+NEAR = 0.03
+#: Of the time that a volume tells of, at its limit, from which that shows it; below NONE it tells that it was not.
+TOLD = 0.1
+NONE = 0.001
 
 
 class Rates(Held, frozen=True):
-    """A row of the relation device_ceilings, with the device's name."""
+    """A row of the relation device_ceilings."""
 
-    name: str | None
     slices: int
     at_ns: int
     busy_ns: int
@@ -81,19 +81,11 @@ class Rates(Held, frozen=True):
     quiet_wait_ns: float | None
     parts_vary: float | None
     least_part: float | None
-    rotational: bool | None
-    size_bytes: int | None
-    model: str | None
 
     @property
     def even(self) -> bool:
         """Whether the rate is as even as only a bucket makes it."""
         return self.spread <= min(EVEN, UNEVEN / math.sqrt(self.each_slice))
-
-    @property
-    def bought(self) -> bool:
-        """Whether it says that it is a provider's volume, which does what was bought."""
-        return any(one in (self.model or "") for one in MODELS)
 
     @property
     def steady(self) -> bool:
@@ -108,7 +100,9 @@ class Ceiling(Struct, frozen=True):
     `name` is the device's, `names` those whose sum stands still. `counts`: requests, bytes, or "either", where all requests are of one size.
     `share`: at it, of the device's busy time. `alone_ns`: the same request, if it does not wait for the ceiling; `at_most`: each of them may have waited for it a little. `thinks_ns`: between a thread's request and its next. `above_requests_per_s`:
     what it did for `above_ns` (until `above_until_ns` after the begin of all, where that was at the begin) before or between.
-    `by`: what shows that it is not the device's own: alone, burst, passed, even, model.
+    `by`: what shows that it is not the device's own: told (the volume counts it itself), alone, burst, passed, even, model. `above`: the device
+    that is asked and is on this one; `part`: of what this one moves, what that one does. `told`: what the
+    volume counts of it.
     """
 
     dev: int | None
@@ -127,6 +121,16 @@ class Ceiling(Struct, frozen=True):
     above_ns: int
     above_until_ns: int | None
     size_bytes: int | None
+    above: str | None = None
+    part: float = 1.0
+    told: Told | None = None
+
+    @property
+    def of_machine(self) -> bool:
+        """Whether it is one of all volumes of the machine."""
+        return bool(self.names) or (
+            self.by == "told" and self.told is not None and self.told.of_machine
+        )
 
     @property
     def per_s(self) -> float:
@@ -145,39 +149,63 @@ class Ceiling(Struct, frozen=True):
 
 
 _RATES = """
-SELECT c.* EXCLUDE (above_bytes), d.name, d.rotational, d.size_bytes, d.model
-FROM device_ceilings AS c
-LEFT JOIN (
-  SELECT dev, any_value(name) AS name, any_value(rotational) AS rotational, any_value(size_bytes) AS size_bytes,
-    any_value(model) AS model
-  FROM devices GROUP BY dev
-) AS d ON d.dev = c.dev
-WHERE c.dev = {dev} OR c.dev IS NULL
+SELECT * EXCLUDE (above_bytes) FROM device_ceilings WHERE dev = {dev} OR dev IS NULL
 """
 
 
 def ceiling(relations: Relations, dev: int | None, *, jumps: float | None) -> Ceiling | None:
-    """Of a device, else of all together. `jumps`: share of requests that jump."""
+    """Of a device or what that is on, the lowest first; else of all together. `jumps`: share of requests that jump."""
     if dev is None or not relations.has("disk_samples"):
         return None
-    rows = relations.read(Rates, _RATES.format(dev=dev))
-    for whole in (False, True):
-        found = [one for one in rows if (one.dev is None) == whole and one.steady]
-        if whole:
-            found = [
-                one
-                for one in found
-                if (one.parts_vary or 0) >= PARTS * max(one.spread, 0.01)
-                and (one.least_part or 0) >= PART
-            ]
-        if not found:
-            continue
-        best = min(found, key=lambda one: (one.spread, one.counts != "requests"))
-        counts = _counts(found, best)
-        best = next((one for one in found if one.counts == counts), best)
-        made = _made(relations, best, counts, jumps)
-        if made is not None:
-            return made
+    told = below_ceiling.told(relations)
+    layers = below_ceiling.stack(relations, dev)
+    for at in reversed(layers):
+        part = 1.0 if at.dev == dev else below_ceiling.part(relations, dev, at.dev)
+        found = None if part < PART else _of(relations, at, told.get(at.dev), jumps)
+        if found is not None:
+            return replace(found, above=None if at.dev == dev else layers[0].name, part=part)
+    return _of(relations, None, None, jumps, dev)
+
+
+def _of(
+    relations: Relations, at: Below | None, told: Told | None, jumps: float | None, dev: int = 0
+) -> Ceiling | None:
+    """Of one device; of all together if there is none."""
+    rows = relations.read(Rates, _RATES.format(dev=dev if at is None else at.dev))
+    found = [one for one in rows if (one.dev is None) == (at is None) and one.steady]
+    if at is None:
+        found = [
+            one
+            for one in found
+            if (one.parts_vary or 0) >= PARTS * max(one.spread, 0.01)
+            and (one.least_part or 0) >= PART
+        ]
+    if not found:
+        return None
+    best = min(found, key=lambda one: (one.spread, one.counts != "requests"))
+    tells = told is not None and told.share >= TOLD
+    counts = told.counts if tells and told is not None else _counts(found, best)
+    best = next((one for one in found if one.counts == counts), best)
+    return _made(relations, best, counts, jumps, at, told)
+
+
+def within(relations: Relations, whole: Ceiling) -> Ceiling | None:
+    """A ceiling that all of a recording shows, in a stretch of it: if the rate stands still there, too, at the same height."""
+    rows = relations.read(Rates, _RATES.format(dev=0 if whole.dev is None else whole.dev))
+    for one in rows:
+        same = one.dev == whole.dev and whole.counts in (one.counts, "either")
+        at = whole.bytes_per_s if one.counts == "bytes" else whole.requests_per_s
+        near = abs(one.per_s - at) <= NEAR * at
+        if same and near and one.at_ns >= STEADY * (one.at_ns + one.below_ns):
+            return replace(
+                whole,
+                requests_per_s=one.requests_per_s,
+                bytes_per_s=one.bytes_per_s,
+                share=min(1.0, one.at_ns / max(one.busy_ns, 1)),
+                wait_ns=one.wait_ns,
+                thinks_ns=thinks(relations, one),
+                above_until_ns=None,
+            )
     return None
 
 
@@ -189,16 +217,24 @@ def _counts(found: list[Rates], best: Rates) -> str:
     return "requests" if each <= SMALL_BYTES else "bytes" if each >= 4 * SMALL_BYTES else "either"
 
 
-def _made(relations: Relations, one: Rates, counts: str, jumps: float | None) -> Ceiling | None:
+def _made(
+    relations: Relations,
+    one: Rates,
+    counts: str,
+    jumps: float | None,
+    at: Below | None,
+    told: Told | None,
+) -> Ceiling | None:
     """If something shows that it is not the device's own limit."""
     writes, in_order = one.read_share < 0.9, jumps is not None and jumps < 0.3
-    if turns(one.name, one.rotational) and not one.bought and (writes or in_order):
+    if at is not None and turns(at.name, at.rotational) and not at.bought and (writes or in_order):
         # A disk writes from its cache and reads on ahead: it answers the first of these at the speed of its memory.
         return None
     deviates = clock(relations, one)
     timed = deviates is not None and deviates <= CLOCK
     few_slices = one.slices < SLICES
-    if few_slices and not timed:
+    tells = told is not None and told.share >= TOLD
+    if few_slices and not timed and not tells:
         return None
     below = quick(relations, one)
     alone, alone_ns = below.alone, below.alone_ns
@@ -211,7 +247,11 @@ def _made(relations: Relations, one: Rates, counts: str, jumps: float | None) ->
     passed = below.passed >= (PASSED_BY_CLOCK if timed else PASSED) and one.above_ns < ABOVE_NS
     enough = alone >= (1 if timed else ALONE)
     known = below.passed_ns if passed else alone_ns if enough else None
-    by = _by(one, counts, known, timed=timed, writes=writes, passed=passed)
+    by = (
+        "told"
+        if tells
+        else _by(one, counts, known, at, told, timed=timed, writes=writes, passed=passed)
+    )
     if by is None or (few_slices and by not in SINGLE):
         return None
     # The first of those that passed woke the device, the last waited for the bucket.
@@ -224,7 +264,7 @@ def _made(relations: Relations, one: Rates, counts: str, jumps: float | None) ->
     begin = relations.facts.start_ns
     return Ceiling(
         dev=one.dev,
-        name=one.name or " and ".join(names),
+        name=" and ".join(names) if at is None else at.name or f"{at.dev >> 20}:{at.dev & 0xFFFFF}",
         names=names,
         counts=counts,
         requests_per_s=one.requests_per_s,
@@ -240,20 +280,31 @@ def _made(relations: Relations, one: Rates, counts: str, jumps: float | None) ->
         above_until_ns=None
         if above is None or one.above_last_ns is None
         else one.above_last_ns - begin,
-        size_bytes=one.size_bytes,
+        size_bytes=None if at is None else at.size_bytes,
+        told=told,
     )
 
 
 def _by(
-    one: Rates, counts: str, alone_ns: float | None, *, timed: bool, writes: bool, passed: bool
+    one: Rates,
+    counts: str,
+    alone_ns: float | None,
+    at: Below | None,
+    told: Told | None,
+    *,
+    timed: bool,
+    writes: bool,
+    passed: bool,
 ) -> str | None:
     """What shows that the ceiling is not the device's own."""
     # A flash disk takes writes into its memory, until that is full: then they come slower, but unevenly.
     even = timed or one.even
     sure = even or not writes
+    # What a volume that counts its limits does not count is not what was bought.
+    never = told is not None and told.share < NONE
     if one.above_ns >= ABOVE_NS and sure:
         return "burst"
-    if one.bought:
+    if at is not None and at.bought and not never:
         return "model"
     if alone_ns is None or one.wait_ns < LONGER * alone_ns:
         return None
@@ -262,11 +313,13 @@ def _by(
     parallel = one.requests_per_s * alone_ns / 1e9
     if parallel <= PARALLEL and sure:
         return "alone"
+    # As many as its driver gives it at a time: its own, however even.
+    own = at is not None and at.at_once is not None and parallel >= PARALLEL * at.at_once
     small = counts == "requests" and one.each_bytes <= SMALL_BYTES
     seeks = alone_ns >= QUICK_NS and not timed
     if (
         small
-        and not seeks
+        and not (seeks or own or never)
         and parallel < CHANNELS
         and even
         and one.wait_ns >= (LONGER if timed else MUCH_LONGER) * alone_ns

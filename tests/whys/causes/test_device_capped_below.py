@@ -124,3 +124,13 @@ def test_a_stretch_that_is_not_at_the_ceiling(tmp_path: Path) -> None:
     story = held(900, alone=4 * MS, burst=60, quick=400, seconds=6)
     with facts_of(story.made(tmp_path / "a.iowhy"), narrowed=Narrowed(until_ns=START + S)) as facts:
         assert facts.ceiling is None
+
+
+def test_a_full_queue_of_the_driver_is_named(judged: Judge) -> None:
+    """Eight at once where the driver gives it eight: its own limit, whose queue is full."""
+    story = held(2000, alone=4 * MS, burst=0, uneven=0.1)
+    for at_once, named in ((8, True), (64, False), (None, False)):
+        story.tables["devices"][0]["driver_requests"] = at_once
+        found = leads(judged(story), "device-saturated", 0.9)
+        ids = {one.statement.id for one in found.chain}
+        assert ("device-saturated.at-once" in ids) == named, at_once

@@ -32,6 +32,9 @@ def find(facts: Facts) -> Candidate | None:
     known = facts.budget.known
     paused = _paused(facts)
     waits = facts.budget.elapsed(*classes.STORAGE) + paused
+    # CPUs that are full are in no iowait, whoever waits.
+    unseen = facts.run.pasted and facts.budget.modes("saturated") >= thresholds.LISTED
+    known = known and not (unseen and waits < thresholds.LISTED)
     if known and waits < thresholds.LISTED:
         return None
     if not known and not facts.run.pasted:
@@ -53,7 +56,10 @@ def find(facts: Facts) -> Candidate | None:
         ),
         remedies=_remedies(facts, found, needed),
         confidence=CONFIDENCE[found.by],
-        lowered_by=() if found.by != "even" else (_ONLY_EVEN,),
+        lowered_by=(
+            *((_ONLY_EVEN,) if found.by == "even" else ()),
+            *((_UNSEEN,) if facts.budget.known and not known else ()),
+        ),
         fixed_share=None if known else found.share,
         share_of=f"{found.name}'s time",
         headline=None if known else _held(found),
@@ -67,6 +73,7 @@ def _paused(facts: Facts) -> float:
     return sum(one.elapsed for one in facts.budget.pieces if one.reason in reasons)
 
 
+_UNSEEN = "CPUs that are full show no waiting for it"
 _ONLY_EVEN = "only the evenness of the rate shows that the limit is not the device's own"
 
 

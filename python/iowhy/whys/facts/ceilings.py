@@ -209,6 +209,27 @@ def within(relations: Relations, whole: Ceiling) -> Ceiling | None:
     return None
 
 
+class Standing(Struct, frozen=True):
+    """A rate that stands still, of which nothing shows whose limit it is. `spread`: its standard deviation, of the rate."""
+
+    requests_per_s: float
+    bytes_per_s: float
+    spread: float
+
+
+def standing(relations: Relations, dev: int | None) -> Standing | None:
+    """Of a device of which no request alone is known, and that never did more: its own limit, or one that was bought."""
+    if dev is None or relations.has("block_requests") or not relations.has("disk_samples"):
+        return None
+    rows = relations.read(Rates, _RATES.format(dev=dev))
+    found = [one for one in rows if one.dev == dev and one.steady and one.even]
+    unknown = [one for one in found if one.quiet_requests < QUIET and one.above_ns < ABOVE_NS]
+    if not unknown or len(unknown) < len(found):
+        return None
+    best = min(unknown, key=lambda one: one.spread)
+    return Standing(best.requests_per_s, best.bytes_per_s, best.spread)
+
+
 def _counts(found: list[Rates], best: Rates) -> str:
     """What the ceiling counts: what stands still although sizes differ, else what a request of that size comes to first."""
     if len(found) == 1 or (best.sizes or 1.0) > 1.2:

@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 
 from iowhy.commands.overview import overview_of
+from iowhy.recordings import Recording
 from iowhy.relations.narrowed import Narrowed
 from iowhy.whys.facts import facts_of
 from iowhy.whys.verdict import verdict_of
 
 from ..conftest import Judge, absent, finding, leads
-from ..made import MS, Story
+from ..made import KIB, MS, Row, Story, pasted
 from ..made.base import DISK, START, S
 from .test_device_capped import US, held, numbers
 
@@ -134,3 +135,75 @@ def test_a_full_queue_of_the_driver_is_named(judged: Judge) -> None:
         found = leads(judged(story), "device-saturated", 0.9)
         ids = {one.statement.id for one in found.chain}
         assert ("device-saturated.at-once" in ids) == named, at_once
+
+
+def seconds(tmp_path: Path, *did: tuple[int, int, float]) -> Recording:
+    """A paste of seconds: requests, bytes of each, and what one takes (ms)."""
+    sums = dict.fromkeys(("reads", "read_bytes", "read_ns", "queue_ns", "busy_ns"), 0)
+    rows: list[Row] = [{"ts_ns": 0, "dev": DISK, **sums}]
+    for second, (requests, each, took) in enumerate(did, 1):
+        sums["reads"] += requests
+        sums["read_bytes"] += requests * each
+        sums["read_ns"] += int(requests * took * MS)
+        sums["queue_ns"] = sums["read_ns"]
+        sums["busy_ns"] += min(S, int(requests * took * MS))
+        rows.append({"ts_ns": second * S, "dev": DISK, **sums})
+    for row in rows:
+        row |= {"writes": 0, "written_bytes": 0, "write_ns": 0}
+    made = {"disk_samples": rows, "devices": [{"dev": DISK, "name": "sda"}]}
+    return pasted(tmp_path / "seconds.iowhy", made)
+
+
+ALONE = [(90, 4 * KIB, 0.1)] * 4
+SMALL, LARGE = (3000, 4 * KIB, 5.3), (3000, 16 * KIB, 5.3)
+
+
+@pytest.mark.parametrize(
+    ("did", "counts"),
+    [
+        ([SMALL, LARGE] * 5, "requests"),
+        ([(4000, 32 * KIB, 4.0), (1000, 128 * KIB, 16.0)] * 5, "bytes"),
+        # Large ones move more bytes, so that what small ones met counts requests.
+        ([SMALL, SMALL, (500, 256 * KIB, 32.0)] * 4, "requests"),
+        # And small ones are more, so that what large ones met counts bytes.
+        ([SMALL, (500, 256 * KIB, 32.0), (500, 256 * KIB, 32.0)] * 4, "bytes"),
+    ],
+    ids=["requests", "bytes", "small", "large"],
+)
+def test_what_is_counted_shows_where_sizes_differ(
+    tmp_path: Path, did: list[tuple[int, int, float]], counts: str
+) -> None:
+    # Before, one at a time, of sizes as they are on average at the ceiling.
+    at = [one for one in did if did.count(one) * 2 >= len(did)]
+    each = sum(one[0] * one[1] for one in at) // sum(one[0] for one in at)
+    alone = [(requests, each, took) for requests, _, took in ALONE]
+    with facts_of(seconds(tmp_path, *alone, *did)) as facts:
+        found = facts.ceiling
+    assert found is not None and found.counts == counts
+    assert found.share == pytest.approx(len(at) / len(did), abs=0.05)
+
+
+def test_each_of_two_limits_shows_in_its_stretch(tmp_path: Path) -> None:
+    """Small requests meet the one, large ones then the other; each is quick alone, at another time."""
+    small = held(900, alone=MS, burst=1, seconds=4)
+    large = held(200, alone=MS, burst=1, seconds=6, bytes_=256 * KIB, quick=6)
+    for row in [*large.tables["block_requests"], *large.tables["disk_samples"]]:
+        for at in row.keys() & {"ts_ns", "queue_ns", "issue_ns", "complete_ns"}:
+            if at != "queue_ns" or "dev" not in row or "reads" not in row:
+                row[at] = int(str(row[at])) + 4 * S
+    whole = Story(10)
+    last = small.tables["disk_samples"][-1]
+    sums = ("reads", "read_bytes", "read_ns", "queue_ns", "busy_ns")
+    for row in large.tables["disk_samples"][1:]:
+        row |= {name: int(str(row[name])) + int(str(last[name])) for name in sums}
+    whole.tables["disk_samples"] = [
+        *small.tables["disk_samples"], *large.tables["disk_samples"][1:]
+    ]  # fmt: skip
+    whole.tables["block_requests"] = [
+        *small.tables["block_requests"], *large.tables["block_requests"]
+    ]  # fmt: skip
+    made = whole.made(tmp_path / "two.iowhy")
+    for since, until, counts in ((1, 4, "requests"), (6, 10, "bytes")):
+        part = Narrowed(since_ns=START + since * S, until_ns=START + until * S)
+        with facts_of(made, narrowed=part) as facts:
+            assert facts.ceiling is not None and facts.ceiling.counts == counts, since

@@ -207,7 +207,8 @@ class Facts:
         # What shows it may be before or after the part that is looked at.
         with Relations(self.recording) as whole:
             known = ceilings.ceiling(whole, dev, jumps=jumps)
-        return None if known is None else ceilings.within(self.relations, known)
+            same = None if known is None else ceilings.within(self.relations, known)
+            return same or ceilings.ceiling(self.relations, dev, jumps=jumps, evidence=whole)
 
     @cached_property
     def uneven(self) -> uneven.Uneven | None:

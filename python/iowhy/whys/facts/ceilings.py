@@ -153,25 +153,41 @@ SELECT * EXCLUDE (above_bytes) FROM device_ceilings WHERE dev = {dev} OR dev IS 
 """
 
 
-def ceiling(relations: Relations, dev: int | None, *, jumps: float | None) -> Ceiling | None:
-    """Of a device or what that is on, the lowest first; else of all together. `jumps`: share of requests that jump."""
+def ceiling(
+    relations: Relations,
+    dev: int | None,
+    *,
+    jumps: float | None,
+    evidence: Relations | None = None,
+) -> Ceiling | None:
+    """Of a device or what that is on, the lowest first; else of all together. `jumps`: share of requests that jump. `evidence`: where it is
+    looked for how quickly single requests are answered, if that is more than a stretch of time that is looked at.
+    """
     if dev is None or not relations.has("disk_samples"):
         return None
+    evidence = relations if evidence is None else evidence
     told = below_ceiling.told(relations)
     layers = below_ceiling.stack(relations, dev)
     for at in reversed(layers):
         part = 1.0 if at.dev == dev else below_ceiling.part(relations, dev, at.dev)
-        found = None if part < PART else _of(relations, at, told.get(at.dev), jumps)
+        found = (
+            None if part < PART else _of(relations, evidence, at, told.get(at.dev), jumps, at.dev)
+        )
         if found is not None:
             return replace(found, above=None if at.dev == dev else layers[0].name, part=part)
-    return _of(relations, None, None, jumps, dev)
+    return _of(relations, evidence, None, None, jumps, dev)
 
 
 def _of(
-    relations: Relations, at: Below | None, told: Told | None, jumps: float | None, dev: int = 0
+    relations: Relations,
+    evidence: Relations,
+    at: Below | None,
+    told: Told | None,
+    jumps: float | None,
+    dev: int,
 ) -> Ceiling | None:
-    """Of one device; of all together if there is none."""
-    rows = relations.read(Rates, _RATES.format(dev=dev if at is None else at.dev))
+    """Of one device; of all together if `at` is none."""
+    rows = relations.read(Rates, _RATES.format(dev=dev))
     found = [one for one in rows if (one.dev is None) == (at is None) and one.steady]
     if at is None:
         found = [
@@ -182,11 +198,19 @@ def _of(
         ]
     if not found:
         return None
-    best = min(found, key=lambda one: (one.spread, one.counts != "requests"))
+    # What stands still for longer is what is counted.
+    longest = max(one.at_ns for one in found)
+    most = [one for one in found if one.at_ns >= 0.9 * longest]
+    best = min(most, key=lambda one: (one.spread, one.counts != "requests"))
     tells = told is not None and told.share >= TOLD
-    counts = told.counts if tells and told is not None else _counts(found, best)
-    best = next((one for one in found if one.counts == counts), best)
-    return _made(relations, best, counts, jumps, at, told)
+    counts = told.counts if tells and told is not None else _counts(best)
+    same = (one for one in found if one.counts == counts and _alike(one, best))
+    return _made(relations, evidence, next(same, best), counts, jumps, at, told)
+
+
+def _alike(one: Rates, other: Rates) -> bool:
+    """Whether they are of the same requests."""
+    return abs(math.log(one.each_bytes / other.each_bytes)) < math.log(1.5)
 
 
 def within(relations: Relations, whole: Ceiling) -> Ceiling | None:
@@ -230,9 +254,9 @@ def standing(relations: Relations, dev: int | None) -> Standing | None:
     return Standing(best.requests_per_s, best.bytes_per_s, best.spread)
 
 
-def _counts(found: list[Rates], best: Rates) -> str:
+def _counts(best: Rates) -> str:
     """What the ceiling counts: what stands still although sizes differ, else what a request of that size comes to first."""
-    if len(found) == 1 or (best.sizes or 1.0) > 1.2:
+    if (best.sizes or 1.0) > 1.2:
         return best.counts
     each = best.each_bytes
     return "requests" if each <= SMALL_BYTES else "bytes" if each >= 4 * SMALL_BYTES else "either"
@@ -240,6 +264,7 @@ def _counts(found: list[Rates], best: Rates) -> str:
 
 def _made(
     relations: Relations,
+    evidence: Relations,
     one: Rates,
     counts: str,
     jumps: float | None,
@@ -257,7 +282,7 @@ def _made(
     tells = told is not None and told.share >= TOLD
     if few_slices and not timed and not tells:
         return None
-    below = quick(relations, one)
+    below = quick(evidence, one)
     alone, alone_ns = below.alone, below.alone_ns
     if alone < ALONE and one.quiet_requests >= QUIET:
         alone, alone_ns = one.quiet_requests, one.quiet_wait_ns

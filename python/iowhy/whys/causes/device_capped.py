@@ -364,7 +364,9 @@ CAUSE = Cause(
         "Slices of a hundred requests or more, by the kernel's counters of the device: the rate that most of those have in which requests queue. "
         "It is not the device's own limit if requests that find the device idle are answered so quickly that one at a time would exceed the "
         "rate; if it was exceeded for a while (credits), or after rest many passed at once at twice the rate; if it is as even as a clock and too "
-        "low for what a flash disk serves at once (by the counters, or by single requests); or if the device says that it is a provider's volume. What stands still though "
+        "low for what a flash disk serves at once (by the counters, or by single requests); or if the device says that it is a provider's volume. "
+        "Amazon's volumes count themselves how long they are at a limit: that decides. Of a mapped or loop device, the ceiling is that of what it is on; of "
+        "a stretch of time, all of the recording shows whose it is. What stands still though "
         "sizes differ is what is counted; else small requests count as requests, large ones as bytes. What it needs is what it did "
         "before, or what follows if each request takes as long as alone."
     ),
@@ -406,6 +408,10 @@ CAUSE = Cause(
             "credits that last less show nothing that a cache would not",
         ),
         Threshold(
+            "of the time that a volume counts itself at its limit, at least", ceilings.TOLD, "share",
+            "it counts moments, too, in which little waits",
+        ),
+        Threshold(
             "of the time in flight that of flushes, below", ceilings.FLUSHES, "share",
             "a device that flushes answers nothing else, however much it could do",
         ),
@@ -419,7 +425,7 @@ CAUSE = Cause(
     ),
     fooled_by=(
         "data that the host has in memory at first, and later not: it looks like credits that run out",
-        "an SD card or USB stick that is as even as a clock",
+        "an SD card that is as even as a clock and whose driver does not say how many requests it gives it at a time",
         "a disk that turns: its own cache answers first writes at once, so writes and reads in order are never called capped there",
     ),
     remedies=(_RAISE, _LARGER, evidence.COMPRESS),

@@ -94,6 +94,20 @@ def test_the_ceiling_of_a_mapped_device_is_that_of_what_it_is_on(judged: Judge) 
     assert found is not None and found.share == pytest.approx(0.5, abs=0.06)
 
 
+def test_an_array_of_bought_volumes_is_bought(judged: Judge) -> None:
+    """As its members are, if all of them are; and what one of them counts is counted."""
+    for models, found in (((EBS, EBS), True), ((EBS, "SSD"), False)):
+        story = even(uneven=0.025)
+        story.tables["devices"][0] |= {"name": "md0", "raid_level": "raid0"}
+        for nth, model in enumerate(models):
+            story.device(BELOW + nth, f"nvme{nth}n1", model=model)
+            story.add("device_layers", dev=DISK, below_dev=BELOW + nth)
+        assert judged(story).finds("device-capped") == found  # type: ignore[attr-defined]
+    verdict = judged(tells(story, BELOW, volume_requests=0.7))
+    leads(verdict, "device-capped", 0.9)
+    assert numbers(verdict, "device-capped.told")["share"] == pytest.approx(0.7)
+
+
 def test_a_driver_that_gives_it_one_at_a_time(judged: Judge) -> None:
     """As even as a clock, one after the other: a stick on USB, and no limit."""
     story = held(600, alone=1650 * US, burst=1, depth=6, quick=8)

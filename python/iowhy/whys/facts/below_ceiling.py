@@ -1,6 +1,7 @@
 """What is known of a device and of what it is on that a ceiling of it is measured by: its driver's limits, its model, its own counts."""
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from iowhy.relations import Relations
 
@@ -16,7 +17,8 @@ _DEEPEST = 8
 
 
 class Below(Struct, frozen=True):
-    """A device. `at_once`: requests that its driver gives it at a time; None: it does not say."""
+    """A device. `at_once`: requests that its driver gives it at a time; None: it does not say. Of an array, the model is that of its
+    members, if they have one."""
 
     dev: int
     name: str | None
@@ -45,7 +47,18 @@ def stack(relations: Relations, dev: int) -> list[Below]:
     found = [known.get(dev) or Below(dev, None, None, None, None, None, None)]
     while found[-1].below_dev in known and len(found) < _DEEPEST:
         found.append(known[found[-1].below_dev])
+    models = {known[one].model for one in members(relations, found[-1].dev) if one in known}
+    if len(models) == 1:
+        found[-1] = replace(found[-1], model=models.pop())
     return found
+
+
+def members(relations: Relations, dev: int) -> list[int]:
+    """The devices that an array consists of; empty: it is none."""
+    if not relations.has("device_layers"):
+        return []
+    found = relations.values(int, f"SELECT DISTINCT below_dev FROM device_layers WHERE dev = {dev}")
+    return found if len(found) > 1 else []
 
 
 def part(relations: Relations, dev: int, below: int) -> float:
@@ -96,8 +109,10 @@ class Told(Struct, frozen=True):
         return min(1.0, self.most_ns / self.span_ns)
 
 
-def told(relations: Relations) -> dict[int, Told]:
-    """By volume; empty where none counts it, or nothing could read it."""
+def told(relations: Relations, dev: int) -> Told | None:
+    """What a volume counts, of an array the member that is at a limit for longest; None: it does not count, or nothing could read it."""
     if not relations.has("volume_limits"):
-        return {}
-    return {one.dev: one for one in relations.read(Told, "SELECT * FROM told_limits")}
+        return None
+    known = {one.dev: one for one in relations.read(Told, "SELECT * FROM told_limits")}
+    found = [known[one] for one in (dev, *members(relations, dev)) if one in known]
+    return max(found, key=lambda one: one.share, default=None)

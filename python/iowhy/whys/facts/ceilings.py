@@ -166,12 +166,13 @@ def ceiling(
     if dev is None or not relations.has("disk_samples"):
         return None
     evidence = relations if evidence is None else evidence
-    told = below_ceiling.told(relations)
     layers = below_ceiling.stack(relations, dev)
     for at in reversed(layers):
         part = 1.0 if at.dev == dev else below_ceiling.part(relations, dev, at.dev)
         found = (
-            None if part < PART else _of(relations, evidence, at, told.get(at.dev), jumps, at.dev)
+            None
+            if part < PART
+            else _of(relations, evidence, at, below_ceiling.told(relations, at.dev), jumps, at.dev)
         )
         if found is not None:
             return replace(found, above=None if at.dev == dev else layers[0].name, part=part)

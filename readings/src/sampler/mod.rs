@@ -10,6 +10,7 @@ pub(crate) mod pressure;
 pub mod process_io;
 pub(crate) mod remote;
 pub(crate) mod vm;
+pub(crate) mod volume_limits;
 
 use crate::error::Result;
 use iowhy_store::manifest::Sensor;

@@ -70,7 +70,11 @@ impl VolumeLimits {
 fn volumes(roots: &Roots) -> Result<Vec<(i64, PathBuf)>> {
     let disks = Disks::read(&roots.sys)?;
     let found = disks.disks().filter(|disk| {
-        let model = roots.sys.join("block").join(&disk.name).join("device/model");
+        let model = roots
+            .sys
+            .join("block")
+            .join(&disk.name)
+            .join("device/model");
         fs::read_to_string(model).is_ok_and(|text| text.trim().starts_with(MODEL))
     });
     Ok(found
@@ -154,7 +158,9 @@ mod tests {
         let mut page = vec![0u8; PAGE_BYTES];
         page[..4].copy_from_slice(&MAGIC.to_le_bytes());
         // Requests and bytes and times of reads and writes, then the four, then requests in flight.
-        for (place, number) in (1u64..).zip([11, 12, 13, 14, 15, 16, 1_500_000, 250, 3, 9_000_000, 7]) {
+        for (place, number) in
+            (1u64..).zip([11, 12, 13, 14, 15, 16, 1_500_000, 250, 3, 9_000_000, 7])
+        {
             let at = 8 * place as usize;
             page[at..at + 8].copy_from_slice(&u64::to_le_bytes(number));
         }
@@ -201,8 +207,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let sys = folder.path();
         for (name, number, model) in [
-            ("nvme0n1", "259:0", "Amazon EC2 NVMe Instance Storage        "),
-            ("nvme1n1", "259:1", "Amazon Elastic Block Store              "),
+            (
+                "nvme0n1",
+                "259:0",
+                "Amazon EC2 NVMe Instance Storage        ",
+            ),
+            (
+                "nvme1n1",
+                "259:1",
+                "Amazon Elastic Block Store              ",
+            ),
             ("vda", "254:0", ""),
         ] {
             let at = sys.join("block").join(name).join("device");

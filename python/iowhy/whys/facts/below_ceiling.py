@@ -63,7 +63,7 @@ def members(relations: Relations, dev: int) -> list[int]:
 
 def part(relations: Relations, dev: int, below: int) -> float:
     """Of the bytes that the lower device moved, those that the upper one did."""
-    moved = dict(
+    moved: dict[int, float | None] = dict(
         relations.rows(
             f"""SELECT dev, CAST(sum(coalesce(read_bytes, 0) + coalesce(written_bytes, 0)) AS DOUBLE) FROM disk_steps
             WHERE dev IN ({dev}, {below}) GROUP BY dev"""

@@ -21,6 +21,7 @@
 -- column depth: requests in flight at the ceiling, mean, number
 -- column sizes: largest mean size of a request in a slice at the ceiling over the smallest, number
 -- column above_ns: slices with at least 1.25 times the ceiling, of requests of that size and direction, ns
+-- column again_ns: slices above it, of any requests, after the ceiling was reached, that follow one in which requests queued, ns
 -- column above_per_s: rate in these, median, number
 -- column above_bytes: moved in these, bytes
 -- column above_last_ns: end of the last of these before the ceiling was first reached; NULL without one, ns
@@ -103,10 +104,12 @@ WITH steps AS (
         sum(busy_ns) >= 0.9 * sum(dur_ns) AND sum(area_ns) >= 1.5 * sum(dur_ns) AND sum(requests) > 0 AS pressed
     FROM placed
     GROUP BY dev, slice
+), followed AS (
+    SELECT *, coalesce(lag(pressed) OVER (PARTITION BY dev ORDER BY slice), false) AS no_rest FROM slices
 ), rates AS (
-    SELECT *, 'requests' AS counts, requests * 1e9 / dur_ns AS rate FROM slices
+    SELECT *, 'requests' AS counts, requests * 1e9 / dur_ns AS rate FROM followed
     UNION ALL
-    SELECT *, 'bytes', bytes * 1e9 / dur_ns FROM slices
+    SELECT *, 'bytes', bytes * 1e9 / dur_ns FROM followed
 ), alike AS (
     SELECT
         *,
@@ -154,6 +157,7 @@ WITH steps AS (
         stddev_pop(CASE WHEN r.pressed AND abs(ln(r.rate / c.per_s)) <= 0.15 THEN r.rate END) / max(c.per_s) AS spread,
         sum(CASE WHEN r.pressed AND r.rate < c.per_s * 0.97 THEN r.dur_ns ELSE 0 END) AS below_ns,
         sum(CASE WHEN r.rate >= c.per_s * 1.25 AND alike THEN r.dur_ns ELSE 0 END) AS above_ns,
+        sum(CASE WHEN r.rate >= c.per_s * 1.25 AND r.no_rest AND r.before_ns > c.first_ns THEN r.dur_ns ELSE 0 END) AS again_ns,
         quantile_cont(CASE WHEN r.rate >= c.per_s * 1.25 AND alike THEN r.rate END, 0.5) AS above_per_s,
         sum(CASE WHEN r.rate >= c.per_s * 1.25 AND alike THEN r.bytes ELSE 0 END) AS above_bytes,
         max(CASE WHEN r.rate >= c.per_s * 1.25 AND alike AND r.before_ns <= c.first_ns THEN r.ts_ns END) AS above_last_ns,
@@ -217,6 +221,7 @@ SELECT
     c.depth,
     c.sizes,
     CAST(o.above_ns AS BIGINT) AS above_ns,
+    CAST(o.again_ns AS BIGINT) AS again_ns,
     o.above_per_s,
     o.above_bytes,
     o.above_last_ns,

@@ -408,6 +408,10 @@ CAUSE = Cause(
             "credits that last less show nothing that a cache would not",
         ),
         Threshold(
+            "of that, after the ceiling was reached and without rest, at most", ceilings.AGAIN, "share",
+            "credits come back while it rests; a slice may hold the end of a rest",
+        ),
+        Threshold(
             "of the time that a volume counts itself at its limit, at least", ceilings.TOLD, "share",
             "it counts moments, too, in which little waits",
         ),

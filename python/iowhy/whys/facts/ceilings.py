@@ -12,6 +12,7 @@ from iowhy.whys.facts.ceiling_requests import (
     PASSED,
     PASSED_BY_CLOCK,
     Held,
+    Quick,
     clock,
     parts,
     quick,
@@ -36,6 +37,8 @@ ALONE = 5
 QUIET = 32
 #: Faster than the ceiling, so long.
 ABOVE_NS = 500_000_000
+#: Of what is faster, after the ceiling was reached and without rest, at most: a slice may hold the end of a rest.
+AGAIN = 0.2
 #: A token bucket lets requests through as evenly as a clock; what a device does takes now more, now less time: of n requests in a slice the
 #: rate deviates by UNEVEN / sqrt(n), at least.
 EVEN = 0.02
@@ -75,6 +78,7 @@ class Rates(Held, frozen=True):
     depth: float
     sizes: float | None
     above_ns: int
+    again_ns: int
     above_per_s: float | None
     above_last_ns: int | None
     quiet_requests: int
@@ -284,21 +288,12 @@ def _made(
     if few_slices and not timed and not tells:
         return None
     below = quick(evidence, one)
-    alone, alone_ns = below.alone, below.alone_ns
-    if alone < ALONE and one.quiet_requests >= QUIET:
-        alone, alone_ns = one.quiet_requests, one.quiet_wait_ns
-    if timed and alone < ALONE:
-        # One of the first may have come late for what else begins then.
-        alone_ns = below.least_ns
+    alone, alone_ns = _alone(one, below, timed=timed)
     # Where it was above the ceiling for long, there may be another ceiling.
     passed = below.passed >= (PASSED_BY_CLOCK if timed else PASSED) and one.above_ns < ABOVE_NS
     enough = alone >= (1 if timed else ALONE)
     known = below.passed_ns if passed else alone_ns if enough else None
-    by = (
-        "told"
-        if tells
-        else _by(one, counts, known, at, told, timed=timed, writes=writes, passed=passed)
-    )
+    by = _by(one, counts, known, at, told, timed=timed, writes=writes, passed=passed)
     if by is None or (few_slices and by not in SINGLE):
         return None
     # The first of those that passed woke the device, the last waited for the bucket.
@@ -332,6 +327,15 @@ def _made(
     )
 
 
+def _alone(one: Rates, below: Quick, *, timed: bool) -> tuple[int, float | None]:
+    """How many requests found it idle, and how long one takes: by single ones, else by the counters."""
+    alone, alone_ns = below.alone, below.alone_ns
+    if alone < ALONE and one.quiet_requests >= QUIET:
+        alone, alone_ns = one.quiet_requests, one.quiet_wait_ns
+    # One of the first may have come late for what else begins then.
+    return alone, below.least_ns if timed and alone < ALONE else alone_ns
+
+
 def _by(
     one: Rates,
     counts: str,
@@ -344,12 +348,16 @@ def _by(
     passed: bool,
 ) -> str | None:
     """What shows that the ceiling is not the device's own."""
+    if told is not None and told.share >= TOLD:
+        return "told"
     # A flash disk takes writes into its memory, until that is full: then they come slower, but unevenly.
     even = timed or one.even
     sure = even or not writes
     # What a volume that counts its limits does not count is not what was bought.
     never = told is not None and told.share < NONE
-    if one.above_ns >= ABOVE_NS and sure:
+    # Credits that were spent come back while it rests, and not while requests queue.
+    spent = one.again_ns <= AGAIN * one.above_ns
+    if one.above_ns >= ABOVE_NS and spent and sure:
         return "burst"
     if at is not None and at.bought and not never:
         return "model"

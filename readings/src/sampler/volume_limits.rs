@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 use std::fs::{self, File};
+use std::io;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
@@ -10,7 +11,7 @@ use iowhy_store::rows::VolumeLimits as Row;
 
 use crate::aside::Aside;
 use crate::devices::Disks;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::Roots;
 
 /// What these volumes call themselves (device/model).
@@ -35,6 +36,8 @@ pub(crate) struct VolumeLimits {
     volumes: Vec<(i64, PathBuf)>,
     aside: Aside<Asked, Option<Row>>,
     due_ns: i64,
+    /// One has told something.
+    told: bool,
 }
 
 /// The disk, its file, and when it is asked.
@@ -46,6 +49,7 @@ impl VolumeLimits {
             volumes: volumes(roots)?,
             aside: Aside::new(ask),
             due_ns: i64::MIN,
+            told: false,
         })
     }
 
@@ -54,6 +58,7 @@ impl VolumeLimits {
             return Ok(());
         }
         self.due_ns = now_ns + EVERY_NS;
+        let first = self.volumes[0].1.clone();
         let asked = self.volumes.iter();
         let asked = asked.map(|(dev, file)| (*dev, (*dev, file.clone(), now_ns)));
         let rows: Vec<Row> = self.aside.ask(asked).into_iter().flatten().collect();
@@ -62,7 +67,12 @@ impl VolumeLimits {
         let aside = &self.aside;
         self.volumes
             .retain(|(dev, _)| told.contains(dev) || aside.is_held(*dev));
+        self.told |= !rows.is_empty();
         rows.into_iter().for_each(out);
+        if self.volumes.is_empty() && !self.told {
+            let error = io::Error::other("it gives no log page of its limits");
+            return Err(Error::Read { path: first, error });
+        }
         Ok(())
     }
 }
@@ -237,7 +247,7 @@ mod tests {
         fs::create_dir(sys.join("dev")).unwrap();
         fs::write(sys.join("dev/nvme1n1"), "").unwrap();
         let mut sampler = VolumeLimits::new(&roots).unwrap();
-        sampler.sample(0, |_| panic!("a row")).unwrap();
+        assert!(sampler.sample(0, |_| panic!("a row")).is_err());
         assert!(sampler.volumes.is_empty());
     }
 }

@@ -202,7 +202,7 @@ class Facts:
         dev = self.requests.dev if own else None if top is None else top.dev
         jumps = self.requests.jump_share
         found = ceilings.ceiling(self.relations, dev, jumps=jumps)
-        if found is not None or not self.narrowed:
+        if found is not None or not self.narrowed or not ceilings.stands(self.relations, dev):
             return found
         # What shows it may be before or after the part that is looked at.
         with Relations(self.recording) as whole:

@@ -92,10 +92,14 @@ class Rates(Held, frozen=True):
         return self.spread <= min(EVEN, UNEVEN / math.sqrt(self.each_slice))
 
     @property
+    def still(self) -> bool:
+        """Whether the rate stands still while requests queue, for however short a time."""
+        return self.at_ns >= STEADY * (self.at_ns + self.below_ns)
+
+    @property
     def steady(self) -> bool:
-        """Whether the rate stands still while requests queue."""
-        still = self.at_ns >= STEADY * (self.at_ns + self.below_ns)
-        return self.at_ns >= LEAST_NS and still and (self.flush_share or 0.0) < FLUSHES
+        """Whether it does so long enough, and not for flushes."""
+        return self.at_ns >= LEAST_NS and self.still and (self.flush_share or 0.0) < FLUSHES
 
 
 class Ceiling(Struct, frozen=True):
@@ -214,8 +218,18 @@ def _of(
 
 
 def _alike(one: Rates, other: Rates) -> bool:
-    """Whether they are of the same requests."""
-    return abs(math.log(one.each_bytes / other.each_bytes)) < math.log(1.5)
+    """Whether they are of requests of one size."""
+    return max(one.each_bytes, other.each_bytes) <= 1.5 * min(one.each_bytes, other.each_bytes)
+
+
+def stands(relations: Relations, dev: int | None) -> bool:
+    """Whether the rate of a device, of what it is on, or of all together stands still: only then is it worth to look for a ceiling elsewhere."""
+    if dev is None or not relations.has("disk_samples"):
+        return False
+    layers = below_ceiling.stack(relations, dev)
+    return any(
+        one.still for at in layers for one in relations.read(Rates, _RATES.format(dev=at.dev))
+    )
 
 
 def within(relations: Relations, whole: Ceiling) -> Ceiling | None:
@@ -225,7 +239,7 @@ def within(relations: Relations, whole: Ceiling) -> Ceiling | None:
         same = one.dev == whole.dev and whole.counts in (one.counts, "either")
         at = whole.bytes_per_s if one.counts == "bytes" else whole.requests_per_s
         near = abs(one.per_s - at) <= NEAR * at
-        if same and near and one.at_ns >= STEADY * (one.at_ns + one.below_ns):
+        if same and near and one.still:
             return replace(
                 whole,
                 requests_per_s=one.requests_per_s,

@@ -49,7 +49,7 @@ def find(facts: Facts) -> Candidate | None:
     return Candidate(
         claims=claims,
         chain=_chain(facts, found, needed),
-        summary=_says(facts, found),
+        summary=_says(found, known=known),
         saving=Saving(
             (found.share if fraction == 1.0 else 1.0) * (1 - found.requests_per_s / needed),
             f"with {_limit(found, needed)}",
@@ -120,12 +120,12 @@ def _round(number: float) -> float:
     return round(number, -digits)
 
 
-def _says(facts: Facts, found: Ceiling) -> Sentence:
-    """What it did in that time."""
+def _says(found: Ceiling, *, known: bool) -> Sentence:
+    """What it did in that time; whether anybody waited may not be known."""
     return worded(
         "device-capped.held",
         "being held at {rate}"
-        if not facts.budget.known
+        if not known
         else "waiting for {device}, which together are held at {rate}"
         if found.names
         else "waiting for {device}, which is held at {rate}",

@@ -187,13 +187,13 @@ def _told(found: Ceiling) -> Link | None:
     told = found.told
     if told is None:
         return None
-    of = " of the machine" if told.of_machine else ""
     return link(
         worded(
             "device-capped.told",
-            (
-                f"{{device}} counts itself at a limit{of} of {told.counts} for {{share:share}} of the time"
-            )
+            "{device} counts itself at a limit "
+            + ("of the machine " if told.of_machine else "")
+            + ("of bytes" if told.counts == "bytes" else "of requests")
+            + " for {share:share} of the time"
             if told.most_ns
             else "{device}, which counts when it is at a limit that was bought, was at none",
             device=found.name,

@@ -221,3 +221,24 @@ def test_each_of_two_limits_shows_in_its_stretch(tmp_path: Path) -> None:
         part = Narrowed(since_ns=START + since * S, until_ns=START + until * S)
         with facts_of(made, narrowed=part) as facts:
             assert facts.ceiling is not None and facts.ceiling.counts == counts, since
+
+
+QUICK, HELD, REST = (4000, 4 * KIB, 1.0), (3000, 4 * KIB, 1.4), (9, 4 * KIB, 0.3)
+
+
+@pytest.mark.parametrize(
+    ("did", "found"),
+    [
+        ([QUICK] * 4 + [HELD] * 8, True),
+        ([QUICK] * 2 + [HELD] * 4 + [REST] * 3 + [QUICK] * 2 + [HELD] * 4, True),
+        # It is quicker again while requests queue all along: no credits, but now more, now less.
+        ([QUICK] * 2 + [HELD] * 4 + [QUICK] * 2 + [HELD] * 4, False),
+    ],
+    ids=["credits", "credits-that-came-back", "now-and-then"],
+)
+def test_credits_come_back_while_it_rests(
+    tmp_path: Path, did: list[tuple[int, int, float]], found: bool
+) -> None:
+    with facts_of(seconds(tmp_path, *did)) as facts:
+        assert (facts.ceiling is not None) == found
+        assert facts.ceiling is None or facts.ceiling.by == "burst"

@@ -21,7 +21,7 @@
 -- column depth: requests in flight at the ceiling, mean, number
 -- column sizes: largest mean size of a request in a slice at the ceiling over the smallest, number
 -- column above_ns: slices with at least 1.25 times the ceiling, of requests of that size and direction, ns
--- column again_ns: slices above it, of any requests, after the ceiling was reached, that follow one in which requests queued, ns
+-- column again_ns: slices above it, of any requests, after the ceiling was reached and without rest since, ns
 -- column above_per_s: rate in these, median, number
 -- column above_bytes: moved in these, bytes
 -- column above_last_ns: end of the last of these before the ceiling was first reached; NULL without one, ns
@@ -104,12 +104,10 @@ WITH steps AS (
         sum(busy_ns) >= 0.9 * sum(dur_ns) AND sum(area_ns) >= 1.5 * sum(dur_ns) AND sum(requests) > 0 AS pressed
     FROM placed
     GROUP BY dev, slice
-), followed AS (
-    SELECT *, coalesce(lag(pressed) OVER (PARTITION BY dev ORDER BY slice), false) AS no_rest FROM slices
 ), rates AS (
-    SELECT *, 'requests' AS counts, requests * 1e9 / dur_ns AS rate FROM followed
+    SELECT *, 'requests' AS counts, requests * 1e9 / dur_ns AS rate FROM slices
     UNION ALL
-    SELECT *, 'bytes', bytes * 1e9 / dur_ns FROM followed
+    SELECT *, 'bytes', bytes * 1e9 / dur_ns FROM slices
 ), alike AS (
     SELECT
         *,
@@ -169,10 +167,21 @@ WITH steps AS (
         SELECT
             x.*,
             x.area_ns < 1.5 * greatest(x.busy_ns, 1) AS quiet,
-            abs(ln(x.bytes / x.requests * a.requests_per_s / a.bytes_per_s)) <= 0.4
-                AND abs(x.reads / x.requests - a.read_share) <= 0.25 AS alike
-        FROM rates x
-        JOIN at_it a ON a.dev IS NOT DISTINCT FROM x.dev AND a.counts = x.counts
+            abs(ln(x.bytes / x.requests * x.ceiling_requests_per_s / x.ceiling_bytes_per_s)) <= 0.4
+                AND abs(x.reads / x.requests - x.ceiling_read_share) <= 0.25 AS alike
+        FROM (
+            SELECT
+                s.*,
+                a.requests_per_s AS ceiling_requests_per_s,
+                a.bytes_per_s AS ceiling_bytes_per_s,
+                a.read_share AS ceiling_read_share,
+                -- In the last slice before it that is not above the ceiling, requests queue.
+                max(CASE WHEN s.rate < a.per_s * 1.25 THEN 2 * s.slice + CASE WHEN s.pressed THEN 1 ELSE 0 END END) OVER (
+                    PARTITION BY s.dev, s.counts ORDER BY s.slice ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+                ) % 2 = 1 AS no_rest
+            FROM rates s
+            JOIN at_it a ON a.dev IS NOT DISTINCT FROM s.dev AND a.counts = s.counts
+        ) AS x
         WHERE x.requests > 0 AND x.bytes > 0
     ) AS r ON r.dev IS NOT DISTINCT FROM c.dev AND r.counts = c.counts
     GROUP BY c.dev, c.counts

@@ -1,6 +1,6 @@
 """Devices that are held at a rate, sick ones, and ones that look like them: what the verdict says of each, on runs nobody tuned by.
 
-python -m benchmarks.devices record FOLDER [--seed N] [--seconds S] [--only WORD] [--times N]   (as root)
+python -m benchmarks.devices record FOLDER [--seed N] [--seconds S] [--only WORD] [--times N]   (as root; WORD: of a kind, made, or controls)
 python -m benchmarks.devices judge FOLDER
 
 `record` goes on where it stopped, for so many seconds at most; figures of each run follow from the seed. What is judged may be judged again.
@@ -366,7 +366,8 @@ def record(folder: Path, seed: int, seconds: float, only: str, times: int) -> No
         for place, (name, (kind, right)) in enumerate(KINDS.items()):
             own = seed * 1000 + turn * 50 + place
             note = folder / f"{own}.json"
-            if (only and only not in name) or note.exists():
+            group = "controls" if name in CONTROLS else "made"
+            if (only and only not in (group, name)) or note.exists():
                 continue
             if time.monotonic() > until:
                 print("not done: call again", flush=True)

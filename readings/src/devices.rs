@@ -204,6 +204,7 @@ fn row(roots: &Roots, disk: &DiskName, under: &BTreeSet<i64>) -> rows::Devices {
         scheduler: text("queue/scheduler").map(|text| Name::Owned(active(&text))),
         max_request_bytes: count("queue/max_sectors_kb").map(|n| n.saturating_mul(1024)),
         queue_requests: count("queue/nr_requests"),
+        driver_requests: count("device/queue_depth"),
         size_bytes: count("size").map(|n| n.saturating_mul(512)),
         model: text("device/model")
             .or_else(|| text("device/name"))

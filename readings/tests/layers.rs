@@ -68,6 +68,7 @@ fn put_disks(root: &Path) {
     );
     put(root, "sys/block/vda/queue/max_sectors_kb", "1280\n");
     put(root, "sys/block/vda/queue/nr_requests", "256\n");
+    put(root, "sys/block/vda/device/queue_depth", "32\n");
     put(root, "sys/block/vda/size", "2048\n");
     put(root, "sys/block/vda/device/model", "QEMU HARDDISK   \n");
     put(root, "sys/block/vdb/device/name", "SD32G\n");
@@ -115,6 +116,7 @@ fn disks_and_what_lies_below_them() {
         scheduler: Some("mq-deadline".into()),
         max_request_bytes: Some(1280 * 1024),
         queue_requests: Some(256),
+        driver_requests: Some(32),
         size_bytes: Some(1 << 20),
         model: Some("QEMU HARDDISK".into()),
         raid_level: None,

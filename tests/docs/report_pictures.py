@@ -20,8 +20,8 @@ MOST_LINES = 16
 _COLUMNS = 100
 #: Another tool's numbers are in recordings of what it printed.
 PRINTED = FOLDER.parents[1] / "tests" / "sources" / "fixtures" / "innodb-8.0.txt"
-#: What only a database's server gives: no recording here has one.
-WITHOUT = frozenset({"statements"})
+#: What only a database's server or a provider's volume gives: no recording here has one.
+WITHOUT = frozenset({"statements", "volume-limits"})
 #: A recording in which a report has so many rows shows what it is for.
 _ROWS = 3
 

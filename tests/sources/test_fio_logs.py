@@ -55,6 +55,33 @@ def test_seconds_before_and_at_a_ceiling(tmp_path: Path, files: list[Path]) -> N
     assert all(one.cls is None and one.waited_ns is None for one in found.phases)
 
 
+def test_a_rate_that_stands_still_from_the_first_second(tmp_path: Path) -> None:
+    """The same without the seconds before: nothing shows whose limit it is, and that is said."""
+    logs = []
+    for log in LOGS:
+        lines = (line.split(", ", 1) for line in log.read_text().splitlines())
+        late = [f"{int(at) - 4500}, {rest}" for at, rest in lines if int(at) >= 5000]
+        logs.append(tmp_path / log.name)
+        logs[-1].write_text("\n".join(late) + "\n")
+    found = judge(of(logs, tmp_path).recording)
+    assert [one.cause for one in found.findings[:1]] == ["device-saturated"]
+    assert "device-capped" not in {one.cause for one in found.findings}
+    stands = next(
+        one
+        for one in found.findings[0].chain
+        if one.statement.id == "device-saturated.stands-still"
+    )
+    assert stands.value == pytest.approx(300, rel=0.03)
+    assert found.findings[0].confidence <= 0.5
+    # With the seconds before, it is known.
+    whole = judge(of(LOGS, tmp_path / "whole").recording)
+    assert all(
+        link.statement.id != "device-saturated.stands-still"
+        for one in whole.findings
+        for link in one.chain
+    )
+
+
 def test_what_lacks_rates_or_times_is_measurements(tmp_path: Path) -> None:
     made = of(LOGS[:2], tmp_path)
     assert not made.recording.manifest.tables.get("disk_samples")

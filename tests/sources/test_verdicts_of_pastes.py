@@ -76,6 +76,24 @@ def test_seconds_at_a_ceiling_are_seen(tmp_path: Path) -> None:
     assert values["device-capped.needs"] == pytest.approx(600 * 13.2 / 2.1, rel=0.1)
 
 
+@pytest.mark.parametrize(("user", "idle"), [(92, 0.3), (2, 90.3)], ids=["full", "idle"])
+def test_a_ceiling_while_the_cpus_are_full(tmp_path: Path, user: float, idle: float) -> None:
+    """They are in no iowait then, whoever waits; of CPUs that idle it says that nobody does."""
+    text = (FIXTURES / "iostat-12-dx-held.txt").read_text()
+    cpus = f"{CPU}          {user:.2f}    0.00    7.50    0.20    0.00   {idle:.2f}\n\n"
+    found = verdict(tmp_path, text.replace("Device ", f"{cpus}Device "))
+    capped = [one for one in found.findings if one.cause == "device-capped"]
+    if idle > 1:
+        assert not capped
+        return
+    assert found.findings[0].cause == "cpu-saturated"
+    (one,) = capped
+    assert one.share_of == "loop0's time" and 0.5 < one.share < 0.9
+    assert {link.statement.id: link.value for link in one.chain}["device-capped.at"] == (
+        pytest.approx(600, rel=0.03)
+    )
+
+
 def test_a_first_cold_read_is_not_one_that_does_not_fit(tmp_path: Path) -> None:
     head = "    HITS   MISSES  DIRTIES HITRATIO   BUFFERS_MB  CACHED_MB\n"
     rows = ["100 20000 0 0.50% 10 100", "100 20000 0 0.50% 10 180", "20000 0 0 100.00% 10 258"]

@@ -15,6 +15,7 @@
 -- column scheduler: I/O scheduler, text
 -- column max_request_bytes: largest request, bytes
 -- column queue_requests: requests that the scheduler may hold, count
+-- column driver_requests: requests that its driver gives it at a time, count
 -- column raid_level: level of an md array, text
 -- column nvme_namespace: namespace of an NVMe device, id
 -- column lies_on: device below it, text
@@ -33,6 +34,7 @@ SELECT
     d.scheduler,
     d.max_request_bytes,
     d.queue_requests,
+    d.driver_requests,
     d.raid_level,
     d.nvme_namespace,
     b.name AS lies_on,

@@ -10,6 +10,7 @@ pub(crate) mod pressure;
 pub mod process_io;
 pub(crate) mod remote;
 pub(crate) mod vm;
+pub(crate) mod volume_limits;
 
 use crate::error::Result;
 use iowhy_store::manifest::Sensor;
@@ -33,6 +34,7 @@ pub struct Samplers {
     cgroup: Source<cgroup::Cgroup>,
     remote: Source<remote::Remote>,
     log: Source<kernel_log::KernelLog>,
+    volumes: Source<volume_limits::VolumeLimits>,
 }
 
 /// A sampler, or why it does not run, or no longer.
@@ -65,6 +67,7 @@ impl Samplers {
             cgroup: why(cgroup::Cgroup::new(roots, scope.pid)),
             remote: why(remote::Remote::new(roots)),
             log: why(kernel_log::KernelLog::new(roots)),
+            volumes: why(volume_limits::VolumeLimits::new(roots)),
         }
     }
 
@@ -108,6 +111,9 @@ impl Samplers {
         run(&mut self.log, |log| {
             log.sample(now_ns, |row| out(Reading::KernelLog(row)))
         });
+        run(&mut self.volumes, |volumes| {
+            volumes.sample(now_ns, |row| out(Reading::VolumeLimits(row)))
+        });
     }
 
     /// The sensors of this module with why those that are off are. To be asked again at the end.
@@ -121,6 +127,7 @@ impl Samplers {
             sensor("cgroup_samples", &self.cgroup),
             sensor("remote_samples", &self.remote),
             sensor("kernel_log", &self.log),
+            sensor("volume_limits", &self.volumes),
         ]
     }
 }
@@ -178,6 +185,7 @@ mod tests {
             let _ = super::pressure::parse(text, |_, _| ());
             let _ = super::process_io::parse(text, 0, 0);
             let _ = super::remote::parse(text, 0, |_, _| ());
+            let _ = super::volume_limits::parse(&bytes, 0, 0);
         }
     }
 }

@@ -21,6 +21,7 @@
 -- column depth: requests in flight at the ceiling, mean, number
 -- column sizes: largest mean size of a request in a slice at the ceiling over the smallest, number
 -- column above_ns: slices with at least 1.25 times the ceiling, of requests of that size and direction, ns
+-- column again_ns: slices above it, of any requests, after the ceiling was reached and without rest since, ns
 -- column above_per_s: rate in these, median, number
 -- column above_bytes: moved in these, bytes
 -- column above_last_ns: end of the last of these before the ceiling was first reached; NULL without one, ns
@@ -154,6 +155,7 @@ WITH steps AS (
         stddev_pop(CASE WHEN r.pressed AND abs(ln(r.rate / c.per_s)) <= 0.15 THEN r.rate END) / max(c.per_s) AS spread,
         sum(CASE WHEN r.pressed AND r.rate < c.per_s * 0.97 THEN r.dur_ns ELSE 0 END) AS below_ns,
         sum(CASE WHEN r.rate >= c.per_s * 1.25 AND alike THEN r.dur_ns ELSE 0 END) AS above_ns,
+        sum(CASE WHEN r.rate >= c.per_s * 1.25 AND r.no_rest AND r.before_ns > c.first_ns THEN r.dur_ns ELSE 0 END) AS again_ns,
         quantile_cont(CASE WHEN r.rate >= c.per_s * 1.25 AND alike THEN r.rate END, 0.5) AS above_per_s,
         sum(CASE WHEN r.rate >= c.per_s * 1.25 AND alike THEN r.bytes ELSE 0 END) AS above_bytes,
         max(CASE WHEN r.rate >= c.per_s * 1.25 AND alike AND r.before_ns <= c.first_ns THEN r.ts_ns END) AS above_last_ns,
@@ -165,10 +167,21 @@ WITH steps AS (
         SELECT
             x.*,
             x.area_ns < 1.5 * greatest(x.busy_ns, 1) AS quiet,
-            abs(ln(x.bytes / x.requests * a.requests_per_s / a.bytes_per_s)) <= 0.4
-                AND abs(x.reads / x.requests - a.read_share) <= 0.25 AS alike
-        FROM rates x
-        JOIN at_it a ON a.dev IS NOT DISTINCT FROM x.dev AND a.counts = x.counts
+            abs(ln(x.bytes / x.requests * x.ceiling_requests_per_s / x.ceiling_bytes_per_s)) <= 0.4
+                AND abs(x.reads / x.requests - x.ceiling_read_share) <= 0.25 AS alike
+        FROM (
+            SELECT
+                s.*,
+                a.requests_per_s AS ceiling_requests_per_s,
+                a.bytes_per_s AS ceiling_bytes_per_s,
+                a.read_share AS ceiling_read_share,
+                -- In the last slice before it that is not above the ceiling, requests queue.
+                max(CASE WHEN s.rate < a.per_s * 1.25 THEN 2 * s.slice + CASE WHEN s.pressed THEN 1 ELSE 0 END END) OVER (
+                    PARTITION BY s.dev, s.counts ORDER BY s.slice ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+                ) % 2 = 1 AS no_rest
+            FROM rates s
+            JOIN at_it a ON a.dev IS NOT DISTINCT FROM s.dev AND a.counts = s.counts
+        ) AS x
         WHERE x.requests > 0 AND x.bytes > 0
     ) AS r ON r.dev IS NOT DISTINCT FROM c.dev AND r.counts = c.counts
     GROUP BY c.dev, c.counts
@@ -217,6 +230,7 @@ SELECT
     c.depth,
     c.sizes,
     CAST(o.above_ns AS BIGINT) AS above_ns,
+    CAST(o.again_ns AS BIGINT) AS again_ns,
     o.above_per_s,
     o.above_bytes,
     o.above_last_ns,

@@ -1,4 +1,5 @@
 """A volume stops at a rate that is not its device's own: a limit that was bought, or that a host sets."""
+# long: one ceiling is shown in seven ways, and each is a sentence
 
 from msgspec.structs import replace
 
@@ -20,7 +21,7 @@ ALL = 0.4
 #: The need is at most so many times the ceiling: beyond that, other limits are met first.
 MOST = 20.0
 #: What shows it, and how well.
-CONFIDENCE = {"burst": 0.9, "alone": 0.9, "passed": 0.9, "even": 0.7, "model": 0.85}
+CONFIDENCE = {"told": 0.97, "burst": 0.9, "alone": 0.9, "passed": 0.9, "even": 0.7, "model": 0.85}
 
 
 def find(facts: Facts) -> Candidate | None:
@@ -31,13 +32,16 @@ def find(facts: Facts) -> Candidate | None:
     known = facts.budget.known
     paused = _paused(facts)
     waits = facts.budget.elapsed(*classes.STORAGE) + paused
+    # CPUs that are full are in no iowait, whoever waits.
+    unseen = facts.run.pasted and facts.budget.modes("saturated") >= thresholds.LISTED
+    known = known and not (unseen and waits < thresholds.LISTED)
     if known and waits < thresholds.LISTED:
         return None
     if not known and not facts.run.pasted:
         return None
     needed = _needed(found)
     fraction = 1.0 if found.share >= ALL else found.share
-    claimed = fraction * (1 - (facts.requests.others_share or 0.0))
+    claimed = fraction * (1 - (facts.requests.others_share or 0.0)) * found.part
     claims: tuple[Claim, ...] = (Claim(classes.STORAGE, fraction=claimed),) if known else ()
     if paused:
         dirty = frozenset({classes.THROTTLED})
@@ -45,14 +49,17 @@ def find(facts: Facts) -> Candidate | None:
     return Candidate(
         claims=claims,
         chain=_chain(facts, found, needed),
-        summary=_says(facts, found),
+        summary=_says(found, known=known),
         saving=Saving(
             (found.share if fraction == 1.0 else 1.0) * (1 - found.requests_per_s / needed),
             f"with {_limit(found, needed)}",
         ),
         remedies=_remedies(facts, found, needed),
         confidence=CONFIDENCE[found.by],
-        lowered_by=() if found.by != "even" else (_ONLY_EVEN,),
+        lowered_by=(
+            *((_ONLY_EVEN,) if found.by == "even" else ()),
+            *((_UNSEEN,) if facts.budget.known and not known else ()),
+        ),
         fixed_share=None if known else found.share,
         share_of=f"{found.name}'s time",
         headline=None if known else _held(found),
@@ -66,6 +73,7 @@ def _paused(facts: Facts) -> float:
     return sum(one.elapsed for one in facts.budget.pieces if one.reason in reasons)
 
 
+_UNSEEN = "CPUs that are full show no waiting for it"
 _ONLY_EVEN = "only the evenness of the rate shows that the limit is not the device's own"
 
 
@@ -112,12 +120,12 @@ def _round(number: float) -> float:
     return round(number, -digits)
 
 
-def _says(facts: Facts, found: Ceiling) -> Sentence:
-    """What it did in that time."""
+def _says(found: Ceiling, *, known: bool) -> Sentence:
+    """What it did in that time; whether anybody waited may not be known."""
     return worded(
         "device-capped.held",
         "being held at {rate}"
-        if not facts.budget.known
+        if not known
         else "waiting for {device}, which together are held at {rate}"
         if found.names
         else "waiting for {device}, which is held at {rate}",
@@ -152,6 +160,8 @@ def _chain(facts: Facts, found: Ceiling, needed: float) -> tuple[Link, ...]:
     return chain_of(
         links.in_calls(facts, classes.STORAGE, "is spent waiting for storage"),
         link(at, found.per_s, found.unit, "devices-over-time"),
+        _told(found),
+        _below(found),
         _alone(facts, found),
         _above(found),
         _of_group(facts, found),
@@ -170,6 +180,39 @@ def _chain(facts: Facts, found: Ceiling, needed: float) -> tuple[Link, ...]:
             "devices-over-time",
         ),
     )
+
+
+def _told(found: Ceiling) -> Link | None:
+    """What the volume counts itself."""
+    told = found.told
+    if told is None:
+        return None
+    return link(
+        worded(
+            "device-capped.told",
+            "{device} counts itself at a limit "
+            + ("of the machine " if told.of_machine else "")
+            + ("of bytes" if told.counts == "bytes" else "of requests")
+            + " for {share:share} of the time"
+            if told.most_ns
+            else "{device}, which counts when it is at a limit that was bought, was at none",
+            device=found.name,
+            share=told.share,
+        ),
+        told.share,
+        "share",
+        "volume-limits",
+    )
+
+
+def _below(found: Ceiling) -> Link | None:
+    """Which device is asked, where the ceiling is that of one below."""
+    if found.above is None:
+        return None
+    said = worded(
+        "device-capped.on", "{above} is on {device}", above=found.above, device=found.name
+    )
+    return link(said, found.part, "share", "device-facts")
 
 
 def _alone(facts: Facts, found: Ceiling) -> Link | None:
@@ -284,7 +327,7 @@ def _remedies(facts: Facts, found: Ceiling, needed: float) -> tuple[Remedy, ...]
             )
             for one, knob, _ in own
         )
-    whole = "the machine" if found.names else found.name
+    whole = "the machine" if found.of_machine else found.name
     more = replace(
         _RAISE,
         do=worded(
@@ -321,7 +364,9 @@ CAUSE = Cause(
         "Slices of a hundred requests or more, by the kernel's counters of the device: the rate that most of those have in which requests queue. "
         "It is not the device's own limit if requests that find the device idle are answered so quickly that one at a time would exceed the "
         "rate; if it was exceeded for a while (credits), or after rest many passed at once at twice the rate; if it is as even as a clock and too "
-        "low for what a flash disk serves at once (by the counters, or by single requests); or if the device says that it is a provider's volume. What stands still though "
+        "low for what a flash disk serves at once (by the counters, or by single requests); or if the device says that it is a provider's volume. "
+        "Amazon's volumes count themselves how long they are at a limit: that decides. Of a mapped or loop device, the ceiling is that of what it is on; of "
+        "a stretch of time, all of the recording shows whose it is. What stands still though "
         "sizes differ is what is counted; else small requests count as requests, large ones as bytes. What it needs is what it did "
         "before, or what follows if each request takes as long as alone."
     ),
@@ -363,6 +408,14 @@ CAUSE = Cause(
             "credits that last less show nothing that a cache would not",
         ),
         Threshold(
+            "of that, after the ceiling was reached and without rest, at most", ceilings.AGAIN, "share",
+            "credits come back while it rests; a slice may hold the end of a rest",
+        ),
+        Threshold(
+            "of the time that a volume counts itself at its limit, at least", ceilings.TOLD, "share",
+            "it counts moments, too, in which little waits",
+        ),
+        Threshold(
             "of the time in flight that of flushes, below", ceilings.FLUSHES, "share",
             "a device that flushes answers nothing else, however much it could do",
         ),
@@ -376,7 +429,7 @@ CAUSE = Cause(
     ),
     fooled_by=(
         "data that the host has in memory at first, and later not: it looks like credits that run out",
-        "an SD card or USB stick that is as even as a clock",
+        "an SD card that is as even as a clock and whose driver does not say how many requests it gives it at a time",
         "a disk that turns: its own cache answers first writes at once, so writes and reads in order are never called capped there",
     ),
     remedies=(_RAISE, _LARGER, evidence.COMPRESS),

@@ -8,13 +8,15 @@ from iowhy.whys import classes, evidence, health, links, named, next_command, sa
 from iowhy.whys.budget import NO_DIRECTION
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link, percent, size
-from iowhy.whys.facts import Facts
+from iowhy.whys.facts import Facts, below_ceiling, ceilings
 from iowhy.whys.facts.stalls import written_in_runs_of
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
 from iowhy.whys.remedy import Remedy
 
 BUSY = 0.9
 DEPTH = 4.0
+#: Of the requests that its driver gives it at a time, in flight, from which its queue is full.
+FULL = 0.9
 LARGE_BYTES = 128 * 1024
 STREAMED_BYTES = 32 * 1024
 #: Share of vmstat's lines with blocked processes that is called "at any time".
@@ -96,7 +98,7 @@ def _found(facts: Facts) -> Candidate | None:
     well_used = run is not None or (large and in_order)
     return Candidate(
         claims=(Claim(classes.STORAGE, fraction=1.0 if others is None else 1 - others),),
-        chain=_chain(facts, busy, median, run),
+        chain=_chain(facts, busy, depth, median, run),
         summary=_says(facts, large, run, median, depth),
         saving=_HALF
         if well_used
@@ -223,12 +225,15 @@ def _in_turns(facts: Facts) -> bool:
     )
 
 
-def _chain(facts: Facts, busy: float, median: float | None, run: float | None) -> tuple[Link, ...]:
+def _chain(
+    facts: Facts, busy: float, depth: float, median: float | None, run: float | None
+) -> tuple[Link, ...]:
     """How loaded the device is, what requests move, and how busy it is while they are waited for."""
     reads = " with reads" if evidence.only_reads_count(facts) else ""
     return chain_of(
         links.in_calls(facts, classes.STORAGE, "is spent waiting for storage"),
         links.device_load(facts),
+        _full(facts, depth),
         links.request_shape(facts),
         None
         if facts.requests.known or median is None
@@ -285,9 +290,10 @@ def _device_alone(facts: Facts) -> Candidate | None:
         return None  # if it completes nothing it is stuck (device-slow)
     top = facts.devices.top
     large = top is not None and (top.request_bytes or 0.0) >= LARGE_BYTES
+    stands = _stands_still(facts)
     return Candidate(
         claims=(Claim(classes.STORAGE),) if known else (),
-        chain=chain_of(found.shown),
+        chain=chain_of(found.shown, stands),
         summary=worded(
             "device-saturated.queue",
             (
@@ -302,13 +308,47 @@ def _device_alone(facts: Facts) -> Candidate | None:
         saving=_HALF if large else _SHORTER,
         by_remedy={**_BY_DEVICES, _faster(facts): _BY_DEVICES[_FASTER]},
         remedies=_well_used(facts) if large else _in_order(facts),
-        confidence=0.7 if known else 0.5,
-        lowered_by=()
-        if known
-        else ("the text does not show whether anything waits for the device",),
+        confidence=0.7 if known and stands is None else 0.5,
+        lowered_by=(
+            *(() if known else ("the text does not show whether anything waits for the device",)),
+            *(() if stands is None else (_WHOSE,)),
+        ),
         fixed_share=None if known else found.busy_share,
         share_of=f"{found.name}'s time",
     )
+
+
+_WHOSE = "one request at a time (fio's `--iodepth=1`) would show whether the limit is its own or was bought"
+
+
+def _stands_still(facts: Facts) -> Link | None:
+    """That its rate does, where nothing shows whose limit that is."""
+    top = facts.devices.top
+    found = None if top is None else ceilings.standing(facts.relations, top.dev)
+    if found is None or top is None or facts.ceiling is not None:
+        return None
+    said = worded(
+        "device-saturated.stands-still",
+        "its rate stands still at {requests:count} requests/s ({spread:share} more or less), and more at once only wait longer",
+        requests=found.requests_per_s,
+        spread=found.spread,
+    )
+    return link(said, found.requests_per_s, "1/s", "devices-over-time")
+
+
+def _full(facts: Facts, depth: float | None) -> Link | None:
+    """That as many requests are in flight as its driver gives it at a time."""
+    dev = facts.requests.dev
+    most = None if dev is None else below_ceiling.stack(facts.relations, dev)[0].at_once
+    if most is None or depth is None or depth < FULL * most:
+        return None
+    said = worded(
+        "device-saturated.at-once",
+        "its driver gives it {most:count request} at a time, and {depth:.1f} are in flight",
+        most=most,
+        depth=depth,
+    )
+    return link(said, most, "requests", "device-facts")
 
 
 def _large_in_order(facts: Facts) -> Candidate | None:

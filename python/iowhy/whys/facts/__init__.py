@@ -200,7 +200,15 @@ class Facts:
         top = self.devices.top
         own = self.requests.known and self.requests.count > 0
         dev = self.requests.dev if own else None if top is None else top.dev
-        return ceilings.ceiling(self.relations, dev, jumps=self.requests.jump_share)
+        jumps = self.requests.jump_share
+        found = ceilings.ceiling(self.relations, dev, jumps=jumps)
+        if found is not None or not self.narrowed or not ceilings.stands(self.relations, dev):
+            return found
+        # What shows it may be before or after the part that is looked at.
+        with Relations(self.recording) as whole:
+            known = ceilings.ceiling(whole, dev, jumps=jumps)
+            same = None if known is None else ceilings.within(self.relations, known)
+            return same or ceilings.ceiling(self.relations, dev, jumps=jumps, evidence=whole)
 
     @cached_property
     def uneven(self) -> uneven.Uneven | None:

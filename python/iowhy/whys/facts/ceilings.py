@@ -3,12 +3,16 @@
 import math
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from iowhy.relations import Relations
+from iowhy.whys.facts import below_ceiling
+from iowhy.whys.facts.below_ceiling import Below, Told
 from iowhy.whys.facts.ceiling_requests import (
     PASSED,
     PASSED_BY_CLOCK,
     Held,
+    Quick,
     clock,
     parts,
     quick,
@@ -20,7 +24,7 @@ from iowhy.whys.facts.devices import turns
 LEAST_NS = 1_000_000_000
 SLICES = 4
 #: What single requests show without those.
-SINGLE = ("alone", "passed")
+SINGLE = ("alone", "passed", "told")
 #: Of the time in which requests queue and the rate is not above the ceiling, at the ceiling.
 STEADY = 0.7
 #: Requests at once that a device can serve if it has a rate and answers one alone so quickly: rate times latency (Little's law). From 1 on that
@@ -33,6 +37,8 @@ ALONE = 5
 QUIET = 32
 #: Faster than the ceiling, so long.
 ABOVE_NS = 500_000_000
+#: Of what is faster, after the ceiling was reached and without rest, at most: a slice may hold the end of a rest.
+AGAIN = 0.2
 #: A token bucket lets requests through as evenly as a clock; what a device does takes now more, now less time: of n requests in a slice the
 #: rate deviates by UNEVEN / sqrt(n), at least.
 EVEN = 0.02
@@ -52,19 +58,16 @@ FLUSHES = 0.2
 PARTS = 3.0
 #: And what each does of it there, at least: else it is one of them that is held.
 PART = 0.1
-#: Models of providers' volumes (Amazon, Google, Alibaba), as their drivers show them: all that these do is what was bought.
-MODELS = (
-    "Amazon Elastic Block Store",
-    "PersistentDisk",
-    "nvme_card-pd",
-    "Alibaba Cloud Elastic Block Storage",
-)
+#: A ceiling is measured within that.
+NEAR = 0.03
+#: Of the time that a volume tells of, at its limit, from which that shows it; below NONE it tells that it was not.
+TOLD = 0.1
+NONE = 0.001
 
 
 class Rates(Held, frozen=True):
-    """A row of the relation device_ceilings, with the device's name."""
+    """A row of the relation device_ceilings."""
 
-    name: str | None
     slices: int
     at_ns: int
     busy_ns: int
@@ -75,15 +78,13 @@ class Rates(Held, frozen=True):
     depth: float
     sizes: float | None
     above_ns: int
+    again_ns: int
     above_per_s: float | None
     above_last_ns: int | None
     quiet_requests: int
     quiet_wait_ns: float | None
     parts_vary: float | None
     least_part: float | None
-    rotational: bool | None
-    size_bytes: int | None
-    model: str | None
 
     @property
     def even(self) -> bool:
@@ -91,15 +92,14 @@ class Rates(Held, frozen=True):
         return self.spread <= min(EVEN, UNEVEN / math.sqrt(self.each_slice))
 
     @property
-    def bought(self) -> bool:
-        """Whether it says that it is a provider's volume, which does what was bought."""
-        return any(one in (self.model or "") for one in MODELS)
+    def still(self) -> bool:
+        """Whether the rate stands still while requests queue, for however short a time."""
+        return self.at_ns >= STEADY * (self.at_ns + self.below_ns)
 
     @property
     def steady(self) -> bool:
-        """Whether the rate stands still while requests queue."""
-        still = self.at_ns >= STEADY * (self.at_ns + self.below_ns)
-        return self.at_ns >= LEAST_NS and still and (self.flush_share or 0.0) < FLUSHES
+        """Whether it does so long enough, and not for flushes."""
+        return self.at_ns >= LEAST_NS and self.still and (self.flush_share or 0.0) < FLUSHES
 
 
 class Ceiling(Struct, frozen=True):
@@ -108,7 +108,9 @@ class Ceiling(Struct, frozen=True):
     `name` is the device's, `names` those whose sum stands still. `counts`: requests, bytes, or "either", where all requests are of one size.
     `share`: at it, of the device's busy time. `alone_ns`: the same request, if it does not wait for the ceiling; `at_most`: each of them may have waited for it a little. `thinks_ns`: between a thread's request and its next. `above_requests_per_s`:
     what it did for `above_ns` (until `above_until_ns` after the begin of all, where that was at the begin) before or between.
-    `by`: what shows that it is not the device's own: alone, burst, passed, even, model.
+    `by`: what shows that it is not the device's own: told (the volume counts it itself), alone, burst, passed, even, model. `above`: the device
+    that is asked and is on this one; `part`: of what this one moves, what that one does. `told`: what the
+    volume counts of it.
     """
 
     dev: int | None
@@ -127,6 +129,16 @@ class Ceiling(Struct, frozen=True):
     above_ns: int
     above_until_ns: int | None
     size_bytes: int | None
+    above: str | None = None
+    part: float = 1.0
+    told: Told | None = None
+
+    @property
+    def of_machine(self) -> bool:
+        """Whether it is one of all volumes of the machine."""
+        return bool(self.names) or (
+            self.by == "told" and self.told is not None and self.told.of_machine
+        )
 
     @property
     def per_s(self) -> float:
@@ -145,73 +157,157 @@ class Ceiling(Struct, frozen=True):
 
 
 _RATES = """
-SELECT c.* EXCLUDE (above_bytes), d.name, d.rotational, d.size_bytes, d.model
-FROM device_ceilings AS c
-LEFT JOIN (
-  SELECT dev, any_value(name) AS name, any_value(rotational) AS rotational, any_value(size_bytes) AS size_bytes,
-    any_value(model) AS model
-  FROM devices GROUP BY dev
-) AS d ON d.dev = c.dev
-WHERE c.dev = {dev} OR c.dev IS NULL
+SELECT * EXCLUDE (above_bytes) FROM device_ceilings WHERE dev = {dev} OR dev IS NULL
 """
 
 
-def ceiling(relations: Relations, dev: int | None, *, jumps: float | None) -> Ceiling | None:
-    """Of a device, else of all together. `jumps`: share of requests that jump."""
+def ceiling(
+    relations: Relations,
+    dev: int | None,
+    *,
+    jumps: float | None,
+    evidence: Relations | None = None,
+) -> Ceiling | None:
+    """Of a device or what that is on, the lowest first; else of all together. `jumps`: share of requests that jump. `evidence`: where it is
+    looked for how quickly single requests are answered, if that is more than a stretch of time that is looked at.
+    """
     if dev is None or not relations.has("disk_samples"):
         return None
+    evidence = relations if evidence is None else evidence
+    layers = below_ceiling.stack(relations, dev)
+    for at in reversed(layers):
+        part = 1.0 if at.dev == dev else below_ceiling.part(relations, dev, at.dev)
+        found = (
+            None
+            if part < PART
+            else _of(relations, evidence, at, below_ceiling.told(relations, at.dev), jumps, at.dev)
+        )
+        if found is not None:
+            return replace(found, above=None if at.dev == dev else layers[0].name, part=part)
+    return _of(relations, evidence, None, None, jumps, dev)
+
+
+def _of(
+    relations: Relations,
+    evidence: Relations,
+    at: Below | None,
+    told: Told | None,
+    jumps: float | None,
+    dev: int,
+) -> Ceiling | None:
+    """Of one device; of all together if `at` is none."""
     rows = relations.read(Rates, _RATES.format(dev=dev))
-    for whole in (False, True):
-        found = [one for one in rows if (one.dev is None) == whole and one.steady]
-        if whole:
-            found = [
-                one
-                for one in found
-                if (one.parts_vary or 0) >= PARTS * max(one.spread, 0.01)
-                and (one.least_part or 0) >= PART
-            ]
-        if not found:
-            continue
-        best = min(found, key=lambda one: (one.spread, one.counts != "requests"))
-        counts = _counts(found, best)
-        best = next((one for one in found if one.counts == counts), best)
-        made = _made(relations, best, counts, jumps)
-        if made is not None:
-            return made
+    found = [one for one in rows if (one.dev is None) == (at is None) and one.steady]
+    if at is None:
+        found = [
+            one
+            for one in found
+            if (one.parts_vary or 0) >= PARTS * max(one.spread, 0.01)
+            and (one.least_part or 0) >= PART
+        ]
+    if not found:
+        return None
+    # What stands still for longer is what is counted.
+    longest = max(one.at_ns for one in found)
+    most = [one for one in found if one.at_ns >= 0.9 * longest]
+    best = min(most, key=lambda one: (one.spread, one.counts != "requests"))
+    tells = told is not None and told.share >= TOLD
+    counts = told.counts if tells and told is not None else _counts(best)
+    same = (one for one in found if one.counts == counts and _alike(one, best))
+    return _made(relations, evidence, next(same, best), counts, jumps, at, told)
+
+
+def _alike(one: Rates, other: Rates) -> bool:
+    """Whether they are of requests of one size."""
+    return max(one.each_bytes, other.each_bytes) <= 1.5 * min(one.each_bytes, other.each_bytes)
+
+
+def stands(relations: Relations, dev: int | None) -> bool:
+    """Whether the rate of a device, of what it is on, or of all together stands still: only then is it worth to look for a ceiling elsewhere."""
+    if dev is None or not relations.has("disk_samples"):
+        return False
+    layers = below_ceiling.stack(relations, dev)
+    return any(
+        one.still for at in layers for one in relations.read(Rates, _RATES.format(dev=at.dev))
+    )
+
+
+def within(relations: Relations, whole: Ceiling) -> Ceiling | None:
+    """A ceiling that all of a recording shows, in a stretch of it: if the rate stands still there, too, at the same height."""
+    rows = relations.read(Rates, _RATES.format(dev=0 if whole.dev is None else whole.dev))
+    for one in rows:
+        same = one.dev == whole.dev and whole.counts in (one.counts, "either")
+        at = whole.bytes_per_s if one.counts == "bytes" else whole.requests_per_s
+        near = abs(one.per_s - at) <= NEAR * at
+        if same and near and one.still:
+            return replace(
+                whole,
+                requests_per_s=one.requests_per_s,
+                bytes_per_s=one.bytes_per_s,
+                share=min(1.0, one.at_ns / max(one.busy_ns, 1)),
+                wait_ns=one.wait_ns,
+                thinks_ns=thinks(relations, one),
+                above_until_ns=None,
+            )
     return None
 
 
-def _counts(found: list[Rates], best: Rates) -> str:
+class Standing(Struct, frozen=True):
+    """A rate that stands still, of which nothing shows whose limit it is. `spread`: its standard deviation, of the rate."""
+
+    requests_per_s: float
+    bytes_per_s: float
+    spread: float
+
+
+def standing(relations: Relations, dev: int | None) -> Standing | None:
+    """Of a device of which no request alone is known, and that never did more: its own limit, or one that was bought."""
+    if dev is None or relations.has("block_requests") or not relations.has("disk_samples"):
+        return None
+    rows = relations.read(Rates, _RATES.format(dev=dev))
+    found = [one for one in rows if one.dev == dev and one.steady and one.even]
+    unknown = [one for one in found if one.quiet_requests < QUIET and one.above_ns < ABOVE_NS]
+    if not unknown or len(unknown) < len(found):
+        return None
+    best = min(unknown, key=lambda one: one.spread)
+    return Standing(best.requests_per_s, best.bytes_per_s, best.spread)
+
+
+def _counts(best: Rates) -> str:
     """What the ceiling counts: what stands still although sizes differ, else what a request of that size comes to first."""
-    if len(found) == 1 or (best.sizes or 1.0) > 1.2:
+    if (best.sizes or 1.0) > 1.2:
         return best.counts
     each = best.each_bytes
     return "requests" if each <= SMALL_BYTES else "bytes" if each >= 4 * SMALL_BYTES else "either"
 
 
-def _made(relations: Relations, one: Rates, counts: str, jumps: float | None) -> Ceiling | None:
+def _made(
+    relations: Relations,
+    evidence: Relations,
+    one: Rates,
+    counts: str,
+    jumps: float | None,
+    at: Below | None,
+    told: Told | None,
+) -> Ceiling | None:
     """If something shows that it is not the device's own limit."""
     writes, in_order = one.read_share < 0.9, jumps is not None and jumps < 0.3
-    if turns(one.name, one.rotational) and not one.bought and (writes or in_order):
+    if at is not None and turns(at.name, at.rotational) and not at.bought and (writes or in_order):
         # A disk writes from its cache and reads on ahead: it answers the first of these at the speed of its memory.
         return None
     deviates = clock(relations, one)
     timed = deviates is not None and deviates <= CLOCK
     few_slices = one.slices < SLICES
-    if few_slices and not timed:
+    tells = told is not None and told.share >= TOLD
+    if few_slices and not timed and not tells:
         return None
-    below = quick(relations, one)
-    alone, alone_ns = below.alone, below.alone_ns
-    if alone < ALONE and one.quiet_requests >= QUIET:
-        alone, alone_ns = one.quiet_requests, one.quiet_wait_ns
-    if timed and alone < ALONE:
-        # One of the first may have come late for what else begins then.
-        alone_ns = below.least_ns
+    below = quick(evidence, one)
+    alone, alone_ns = _alone(one, below, timed=timed)
     # Where it was above the ceiling for long, there may be another ceiling.
     passed = below.passed >= (PASSED_BY_CLOCK if timed else PASSED) and one.above_ns < ABOVE_NS
     enough = alone >= (1 if timed else ALONE)
     known = below.passed_ns if passed else alone_ns if enough else None
-    by = _by(one, counts, known, timed=timed, writes=writes, passed=passed)
+    by = _by(one, counts, known, at, told, timed=timed, writes=writes, passed=passed)
     if by is None or (few_slices and by not in SINGLE):
         return None
     # The first of those that passed woke the device, the last waited for the bucket.
@@ -224,7 +320,7 @@ def _made(relations: Relations, one: Rates, counts: str, jumps: float | None) ->
     begin = relations.facts.start_ns
     return Ceiling(
         dev=one.dev,
-        name=one.name or " and ".join(names),
+        name=" and ".join(names) if at is None else at.name or f"{at.dev >> 20}:{at.dev & 0xFFFFF}",
         names=names,
         counts=counts,
         requests_per_s=one.requests_per_s,
@@ -240,20 +336,44 @@ def _made(relations: Relations, one: Rates, counts: str, jumps: float | None) ->
         above_until_ns=None
         if above is None or one.above_last_ns is None
         else one.above_last_ns - begin,
-        size_bytes=one.size_bytes,
+        size_bytes=None if at is None else at.size_bytes,
+        told=told,
     )
 
 
+def _alone(one: Rates, below: Quick, *, timed: bool) -> tuple[int, float | None]:
+    """How many requests found it idle, and how long one takes: by single ones, else by the counters."""
+    alone, alone_ns = below.alone, below.alone_ns
+    if alone < ALONE and one.quiet_requests >= QUIET:
+        alone, alone_ns = one.quiet_requests, one.quiet_wait_ns
+    # One of the first may have come late for what else begins then.
+    return alone, below.least_ns if timed and alone < ALONE else alone_ns
+
+
 def _by(
-    one: Rates, counts: str, alone_ns: float | None, *, timed: bool, writes: bool, passed: bool
+    one: Rates,
+    counts: str,
+    alone_ns: float | None,
+    at: Below | None,
+    told: Told | None,
+    *,
+    timed: bool,
+    writes: bool,
+    passed: bool,
 ) -> str | None:
     """What shows that the ceiling is not the device's own."""
+    if told is not None and told.share >= TOLD:
+        return "told"
     # A flash disk takes writes into its memory, until that is full: then they come slower, but unevenly.
     even = timed or one.even
     sure = even or not writes
-    if one.above_ns >= ABOVE_NS and sure:
+    # What a volume that counts its limits does not count is not what was bought.
+    never = told is not None and told.share < NONE
+    # Credits that were spent come back while it rests, and not while requests queue.
+    spent = one.again_ns <= AGAIN * one.above_ns
+    if one.above_ns >= ABOVE_NS and spent and sure:
         return "burst"
-    if one.bought:
+    if at is not None and at.bought and not never:
         return "model"
     if alone_ns is None or one.wait_ns < LONGER * alone_ns:
         return None
@@ -262,11 +382,13 @@ def _by(
     parallel = one.requests_per_s * alone_ns / 1e9
     if parallel <= PARALLEL and sure:
         return "alone"
+    # As many as its driver gives it at a time: its own, however even.
+    own = at is not None and at.at_once is not None and parallel >= PARALLEL * at.at_once
     small = counts == "requests" and one.each_bytes <= SMALL_BYTES
     seeks = alone_ns >= QUICK_NS and not timed
     if (
         small
-        and not seeks
+        and not (seeks or own or never)
         and parallel < CHANNELS
         and even
         and one.wait_ns >= (LONGER if timed else MUCH_LONGER) * alone_ns

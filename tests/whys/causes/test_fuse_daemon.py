@@ -44,6 +44,33 @@ def test_its_disk_and_the_rest_of_the_waiting(judged: Judge) -> None:
     assert "fuse-daemon.rest" in said
 
 
+@pytest.mark.parametrize(
+    ("cpu", "requests", "peer", "rest", "step"),
+    [
+        # It waits for its own disk in a third of the waiting, and computes in the rest.
+        (1.15, 60, None, None, "fuse-daemon.see-functions"),
+        (0.2, 0, "10.0.0.7:22", "89 %", "fuse-daemon.see-peer"),
+        (0.2, 0, None, "89 %", "fuse-daemon.see-server"),
+        (0.0, 0, "[fd00::7]:22", "100 %", "fuse-daemon.see-peer"),
+    ],
+)
+def test_of_one_that_was_not_recorded_the_kernel_counts_what_it_computes(
+    cpu: float, requests: int, peer: str | None, rest: str | None, step: str, judged: Judge
+) -> None:
+    """However busy others keep the CPUs."""
+    story = reader().machine(busy=0.9)
+    story.tables["filesystems"][-1] |= {"daemon_cpu_ns": int(cpu * 1e9), "daemon_peer": peer}
+    if requests:
+        story.requests(requests, service=10 * MS, own=False, tgid=88)
+    found = leads(judged(story), "fuse-daemon", 0.85)
+    said = links_of(found)
+    assert tells(said["fuse-daemon.cpu"], f"{cpu / 1.8 * 100:.0f} %")
+    assert "most" not in said["fuse-daemon.cpu"]
+    assert tells(said["fuse-daemon.rest"], rest) if rest else "fuse-daemon.rest" not in said
+    assert peer is None or peer in said["fuse-daemon.rest"]
+    assert step in fixes_of(found)
+
+
 @pytest.mark.parametrize(("requests", "first"), [(150, True), (60, False)])
 def test_who_waits_for_its_disk_has_its_files_read_first(
     requests: int, first: bool, judged: Judge

@@ -9,9 +9,13 @@ from iowhy.whys import classes
 from iowhy.whys.facts import Facts
 from iowhy.whys.suspects import doubt
 from iowhy.whys.typed import commands
+from tests.numbers_told import tells
+from tests.sources.reading import FIXTURES, verdict
 
 from .conftest import Judge
 from .made import MS, Story
+
+CORPUS = FIXTURES.parent / "corpus"
 
 
 def writer(count: int, service: int) -> Story:
@@ -40,3 +44,27 @@ def test_the_device_is_the_first_if_it_is_busy_then(
 
 def test_none_where_a_cause_leads(judged: Judge) -> None:
     assert judged(Story(2.0).thread(user=0.95)).doubt is None
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "second"),
+    [
+        ("case1-written.curt.txt", "the device", "each sync"),
+        ("case5-new-kernel.latencytop.txt", "the device", "each sync"),
+    ],
+)
+def test_of_a_text_that_ends_there_too(name: str, first: str, second: str, tmp_path: Path) -> None:
+    """Which command shows more stands below what was read."""
+    found = verdict(tmp_path, (FIXTURES / name).read_text())
+    assert isinstance(found.headline, Sentence) and found.headline.id == "no-single-cause"
+    assert found.doubt is not None and found.doubt.decided_by == ""
+    assert [first in one.could_be or second in one.could_be for one in found.doubt.suspects] == [
+        True,
+        True,
+    ]
+
+
+def test_a_text_of_idle_cpus_may_be_an_idle_machine_or_a_program_that_waits(tmp_path: Path) -> None:
+    found = verdict(tmp_path, (CORPUS / "mpstat-year-9999.txt").read_text())
+    assert found.doubt is not None
+    assert tells(found.doubt.suspects[0].speaks_for, "97 %")

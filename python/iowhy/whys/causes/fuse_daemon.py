@@ -299,7 +299,8 @@ CAUSE = Cause(
     measured=(
         "Waits and sleep in calls on files of FUSE filesystems, and in page faults of mapped ones. For close, "
         "locks (flock, fcntl), ioctl and lseek, the kernel's stack shows them. The serving process is the one "
-        "that has the connection open (/proc/PID/fdinfo, Linux 6.13 and later). Calls that have not ended are "
+        "that has the connection open (/proc/PID/fdinfo, Linux 6.13 and later); its CPU time, with that of the processes that "
+        "it started, is the kernel's count, and its peer one of their TCP connections. Calls that have not ended are "
         "looked up at the end, and their filesystem is asked for its free space: if it does not answer, the "
         "finding says so."
     ),

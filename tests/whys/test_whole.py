@@ -19,7 +19,7 @@ from tests.in_memory import in_memory
 from tests.torture.thinnings import KEPT, SURE, remove, thin_table
 from tests.whys.test_unseen import without
 
-from .made import MS, Story
+from .made import MS, START, Story
 
 #: Table → a kept recording in which another one counts it.
 WITNESSED = {
@@ -187,6 +187,20 @@ def test_only_what_has_a_path_is_on_a_filesystem(
     manifest = story._manifest()
     made = in_memory(tmp_path / "a.iowhy", live(manifest), story.tables)
     assert ("filesystems" in short(made)) is missed
+
+
+def test_a_ring_s_worker_makes_no_calls(tmp_path: Path) -> None:
+    """It waits within the call that its maker was in when it was made."""
+    story = Story(2.0).caller("io_uring_enter", 100, cpu=MS, bytes_=None, ino=None)
+    story.thread(11, 10, blocked=0.5).idle_call("io_uring_enter", 0.1)
+    for number in range(100):
+        story.wait(START + number * 10 * MS, 9 * MS, "device_flush", "io_uring_enter", tid=11)
+    made = in_memory(tmp_path / "a.iowhy", live(story._manifest()), story.tables)
+    assert "syscalls" not in short(made)
+    for row in story.tables["waits"]:
+        row["syscall"] = "fsync"
+    made = in_memory(tmp_path / "b.iowhy", live(story._manifest()), story.tables)
+    assert short(made)["syscalls"] == 1.0
 
 
 def live(manifest: Manifest) -> Manifest:

@@ -19,7 +19,11 @@ pub fn taken(roots: &Roots, daemons: &BTreeSet<i64>) -> Taken {
         let asked = asked
             .into_iter()
             .map(|pid| (pid, (pid, roots.proc.join(pid.to_string()))));
-        let times: BTreeMap<i64, i64> = Aside::new(cpu_ns).ask(asked).into_iter().flatten().collect();
+        let times: BTreeMap<i64, i64> = Aside::new(cpu_ns)
+            .ask(asked)
+            .into_iter()
+            .flatten()
+            .collect();
         if times.contains_key(&daemon) {
             found.insert(daemon, times);
         }
@@ -49,7 +53,11 @@ pub fn peer(roots: &Roots, ended: &Taken, daemon: i64) -> Option<SocketAddr> {
 fn cpu_ns((pid, process): (i64, PathBuf)) -> Option<(i64, i64)> {
     let bytes = std::fs::read(process.join("stat")).ok()?;
     let path = Path::new("stat");
-    let stat = threads::parse_stat(Text { path, bytes: &bytes }).ok()?;
+    let stat = threads::parse_stat(Text {
+        path,
+        bytes: &bytes,
+    })
+    .ok()?;
     Some((pid, (stat.user_ticks + stat.kernel_ticks) * host::tick_ns()))
 }
 

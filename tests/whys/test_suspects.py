@@ -42,6 +42,25 @@ def test_the_device_is_the_first_if_it_is_busy_then(
     assert (found.suspects[0].could_be == "sda") is device_first
 
 
+def test_what_is_next_to_nothing_speaks_for_nobody(tmp_path: Path) -> None:
+    """The device is busy in all of the waiting: that it is idle in 0 % of it is no word against it."""
+    with Facts(writer(100, 17 * MS).made(tmp_path / "x")) as facts:
+        found = doubt(facts, commands(facts), (), classes.WRITE)
+    assert found is not None
+    device, other = found.suspects
+    assert device.speaks_for and not device.against
+    assert other.against and not other.speaks_for
+
+
+def test_a_wait_of_unknown_reason_is_the_kernel_s_work_in_that_call(judged: Judge) -> None:
+    """As of a scrub: kernel threads work for a call that waits. Recorded with the whole machine, these show."""
+    story = Story(2.0).caller("ioctl", 100, blocked=18 * MS, reason="other", io=False, bytes_=None)
+    found = judged(story).doubt
+    assert found is not None and "run -a" in found.decided_by
+    assert "ioctl" in found.suspects[0].could_be and tells(found.suspects[0].speaks_for, "90 %")
+    assert not any("()" in one.sentence for one in found.suspects)
+
+
 def test_none_where_a_cause_leads(judged: Judge) -> None:
     assert judged(Story(2.0).thread(user=0.95)).doubt is None
 

@@ -18,6 +18,7 @@ MOST = 2
 #: Less sure than that is a guess (docs/verdict.md).
 SURE = 0.6
 _EVEN = 0.5
+_SOME = 0.05
 _OTHERS = "what is between the calls and {}: a limit, a lock, the kernel's own threads"
 
 
@@ -33,7 +34,7 @@ class Suspect(Struct, frozen=True):
         """All of it."""
         said = [f"for it: {self.speaks_for}"] if self.speaks_for else []
         said += [f"against it: {self.against}"] if self.against else []
-        return f"{self.could_be} ({'; '.join(said)})"
+        return f"{self.could_be} ({'; '.join(said)})" if said else self.could_be
 
 
 class Doubt(Struct, frozen=True):
@@ -119,9 +120,27 @@ def _of_class(facts: Facts, cls: str) -> tuple[list[Suspect], str]:
         return _of_lock(facts), f"`{as_root()} run -a --duration 10s` while it runs again"
     if cls in classes.CPU:
         return _of_cpu(facts), "`iowhy report callers`"
+    if cls == classes.UNEXPLAINED:
+        return _of_unknown(facts), f"`{as_root()} run -a --duration 10s` while it runs again"
     waits = facts.budget.heaviest_reasons(frozenset({cls}))
     reasons = [f"{percent(share)} of the time is {reason}" for reason, share in waits[:MOST]]
     return [Suspect(one) for one in reasons], "`iowhy report waits`"
+
+
+def _of_unknown(facts: Facts) -> list[Suspect]:
+    """What the kernel does in the call that waits, or the device that others work on for it."""
+    calls = facts.budget.heaviest_calls(frozenset({classes.UNEXPLAINED}))
+    work = Suspect("what the kernel does outside of calls")
+    if calls and calls[0][0]:
+        share = percent(calls[0][1])
+        work = Suspect(f"what the kernel does in {calls[0][0]}", f"{share} of the time is there")
+    top = facts.devices.top
+    if top is None or top.busy_share is None:
+        return [work]
+    seen = f"{top.name} is busy in {percent(top.busy_share)} of the run"
+    if top.busy_share >= _EVEN:
+        return [Suspect(f"{top.name}, on which the kernel works for it", seen), work]
+    return [work, Suspect(top.name, "", seen)]
 
 
 def _of_text(facts: Facts, cls: str) -> list[Suspect]:
@@ -171,6 +190,8 @@ def _of_storage(facts: Facts) -> list[Suspect]:
         f"{name} is busy in {percent(busy)} of the waiting",
         f"{name} is idle in {percent(1 - busy)} of the waiting",
     )
+    # What is next to nothing speaks for nobody.
+    at_work, idle = at_work if busy >= _SOME else "", idle if busy <= 1 - _SOME else ""
     device = Suspect(name, at_work, idle) if busy >= _EVEN else Suspect(name, "", idle)
     other = Suspect(_OTHERS.format(name), idle, "" if busy < _EVEN else at_work)
     return [device, other] if busy >= _EVEN else [other, device]

@@ -41,7 +41,18 @@ def find(facts: Facts) -> Candidate | None:
     on_disk = 0.0 if spends is None else spends.disk
     where_from = "disk" if daemon is None else daemon.disk
     behind = _read_behind(process, daemon) if on_disk >= MOSTLY else None
-    in_kernel = _IN_KERNEL.get((most.kind or "").removeprefix("fuse."))
+    kind = (most.kind or "").removeprefix("fuse.")
+    # Some mount as "fuse", without a name of their own.
+    in_kernel = _IN_KERNEL.get(kind) or _IN_KERNEL.get(daemon.name or "" if daemon else "")
+    still = 0.5 if in_kernel in _STILL_COMPUTES else 1.0
+    left = (
+        "with half of the work: the kernel decompresses as well"
+        if still < 1
+        else "if only its disk took time"
+        if on_disk
+        else "if that process answered at once"
+    )
+    advice = tuple(filter(None, (in_kernel, behind, next_step)))
     return Candidate(
         claims=(*claims(found), *_its_own(daemon)),
         chain=chain_of(
@@ -58,15 +69,11 @@ def find(facts: Facts) -> Candidate | None:
         ),
         saving=saving.all_of_it("if that process answered at once"),
         by_remedy={
-            **dict.fromkeys(_STILL_COMPUTES, saving.half("work: the kernel decompresses as well")),
+            **({in_kernel: Saving((1 - on_disk) * still, left)} if in_kernel else {}),
             **({behind: Saving(on_disk, f"if it waited for no {where_from}")} if behind else {}),
         },
-        remedy=_end(process, most.mount)
-        if silent is not None
-        else in_kernel or behind or next_step,
-        remedies=(*((next_step,) if in_kernel or behind else ()), *_remedies(facts, found))
-        if silent is None
-        else (),
+        remedy=advice[0] if silent is None else _end(process, most.mount),
+        remedies=(*advice[1:], *_remedies(facts, found)) if silent is None else (),
         confidence=0.85,
         comes_first=silent is not None,
         needs=("waits", "syscalls"),
@@ -74,11 +81,14 @@ def find(facts: Facts) -> Candidate | None:
 
 
 class _Spent(Struct, frozen=True):
-    """Of the waiting, what the process computes, waits for a disk, and does otherwise; None where not known."""
+    """Of the waiting, what the process computes, waits for a disk, and does otherwise; None where not known. `overlap`: it computes
+    while it has requests there, or while nobody waits for it: then the waiting is divided as the two are, and each has at most that.
+    """
 
     cpu: float | None
     disk: float
     rest: float | None
+    overlap: bool = False
 
 
 def _spends(
@@ -87,12 +97,13 @@ def _spends(
     waiting_ns = _waiting_ns(facts, daemon, found, share)
     if daemon is None or not waiting_ns:
         return None
-    disk = min(1.0, daemon.disk_ns / waiting_ns)
-    cpu = None if daemon.cpu_ns is None else min(1.0, daemon.cpu_ns / waiting_ns)
+    disk = daemon.disk_ns / waiting_ns
+    cpu = None if daemon.cpu_ns is None else daemon.cpu_ns / waiting_ns
     # What all others compute bounds nothing where that is more than is left.
     if cpu is None or not (daemon.exact or cpu + disk < 1 - REST):
-        return _Spent(None, disk, None)
-    return _Spent(cpu, disk, max(0.0, 1 - cpu - disk))
+        return _Spent(None, min(1.0, disk), None)
+    both = max(1.0, cpu + disk)
+    return _Spent(cpu / both, disk / both, 1 - (cpu + disk) / both, both > 1 and disk > 0)
 
 
 def _waiting_ns(
@@ -147,6 +158,7 @@ def _spent(
     if daemon is None or spends is None:
         return (answers,)
     most, at_least = ("", "") if daemon.exact else ("at most ", "at least ")
+    most = "up to " if spends.overlap else most
     cpu, rest = spends.cpu, spends.rest
     whom = daemon.peer or "a network, a timer"
     return chain_of(
@@ -172,7 +184,7 @@ def _spent(
         None
         if not daemon.disk_ns or daemon.disk is None
         else link(
-            f"it has a request of {daemon.disk} in {percent(spends.disk)} of that time",
+            f"it has a request of {daemon.disk} in {most if spends.overlap else ''}{percent(spends.disk)} of that time",
             spends.disk,
             "share",
             "devices",

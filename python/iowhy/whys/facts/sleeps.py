@@ -46,6 +46,8 @@ _PEERS = frozenset(
 _SERVES = frozenset({"accept", "accept4"})
 #: Servers that connect only to look up the names of users.
 _DATABASES = frozenset({"postgres", "mariadbd", "mysqld"})
+#: What a machine waits for on which nobody waits for what sleeps.
+WORK = "work"
 #: Calls that ask to be told when files change.
 _WATCHES = frozenset({"fanotify_mark", "inotify_add_watch"})
 
@@ -222,7 +224,7 @@ def waits_for_work(relations: Relations, mode: str) -> str | None:
     if not relations.has("syscall_totals"):
         return "clients" if mode == "attach" else None
     if mode == "machine":
-        return None if _asks(relations) else "work"
+        return None if _asks(relations) else WORK
     asked = classes.quoted(_SERVES | _WATCHES)
     sql = f"""SELECT DISTINCT name FROM syscall_totals WHERE name IN {asked} OR (
         name = 'connect' AND tgid NOT IN (SELECT tgid FROM threads WHERE comm IN {classes.quoted(_DATABASES)}))"""
@@ -245,7 +247,7 @@ WHERE t.tgid IN (SELECT tgid FROM began) AND t.name IN {{names}} AND t.total_ns 
 
 
 def _asks(relations: Relations) -> bool:
-    """Whether a program that began meanwhile waits for an answer, or for a lock on a file: that is work which somebody asked for."""
+    """Whether a program that began during the recording waits for an answer, or for a lock on a file: that is work which somebody asked for."""
     if not relations.has("threads"):
         return False
     names = (POLLS | _PEERS | LOCKS) - _SERVES

@@ -129,6 +129,8 @@ fn row(
         log_dev: log_disks::of_mount(roots, mount, disks),
         disk_devs: several_disks::of_mount(roots, mount, disks),
         daemon_tgid: daemons.get(&mount.dev).copied(),
+        daemon_cpu_ns: None,
+        daemon_peer: None,
         block_bytes: blocks.map(|fs| fs.block_bytes).filter(|bytes| *bytes > 0),
         // One that counts nothing (a tmpfs without a limit) has no blocks.
         size_bytes: blocks

@@ -21,6 +21,7 @@ mod reading;
 pub mod renamed;
 pub mod running;
 pub mod sampler;
+pub mod served;
 mod several_disks;
 pub mod threads;
 pub mod titles;

@@ -1,6 +1,7 @@
 """Calls on names of a filesystem that a process serves, and calls that copy its files: they sleep so that a signal may wake them, and wait for that
 process all the same."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -55,6 +56,28 @@ def test_names_are_waited_for_at_the_process_that_serves_them(
     # A path is no file that is open: which filesystem it means is known where there is only one.
     named = filesystems == 1
     assert (f"process {server}" in found.summary and str(mount) in found.summary) == named
+
+
+def cpu_ns(tgid: int) -> int:
+    """By /proc/PID/stat, as top counts it."""
+    words = Path(f"/proc/{tgid}/stat").read_text().rpartition(")")[2].split()
+    return (int(words[11]) + int(words[12])) * 10**9 // os.sysconf("SC_CLK_TCK")
+
+
+def test_what_the_process_computes_is_known_without_recording_it(
+    tmp_path: Path, served: tuple[Path, int]
+) -> None:
+    mount, server = served
+    before = cpu_ns(server)
+    recording = record(python(WORK, mount, str(LOOKED_AT), "0"), tmp_path / "a.iowhy")
+    took = cpu_ns(server) - before
+    with Relations(recording) as relations:
+        sql = f"SELECT daemon_cpu_ns, daemon_peer FROM served_filesystems WHERE daemon_tgid = {server}"
+        ((known, peer),) = relations.rows(sql)
+        threads = relations.rows(f"SELECT count(*) FROM threads WHERE tgid = {server}")
+    assert threads == [(0,)] and peer is None
+    # In ticks; the recorder asks it as well, before the first reading and after the last.
+    assert took - 50_000_000 <= known <= took
 
 
 #: How often each call on attributes is made.

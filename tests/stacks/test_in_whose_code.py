@@ -16,7 +16,7 @@ from iowhy.whys.finding import Claim
 from iowhy.whys.in_whose_code import heaviest_path, in_whose_code
 from tests.reports.conftest import Make, call
 from tests.reports.test_async_operations import operation
-from tests.stacks.conftest import MODULES, MS, frames, sample, spent, wait
+from tests.stacks.conftest import MODULES, MS, T0, frames, sample, spent, wait
 
 SYNC = (Claim(frozenset({classes.SYNC})),)
 STACKS = {
@@ -91,6 +91,44 @@ def test_of_operations_those_are_named_who_submit_them(make: Make) -> None:
     assert said(recorded(make, [*submits, sample(3 * MS, 600 * MS, 3)])) == [
         "called by fsync (fsync.c:40) ← log ← flush ← main (sampled, 100 % of that time)"
     ]
+
+
+def test_of_sleep_it_is_the_code_of_who_sets_the_pace(make: Make) -> None:
+    """A shell waits for a program that sleeps; both do so all the time."""
+    processes = ((10, None, "sh", "wait4"), (20, 10, "limiter", "pselect6"))
+    tables: dict[str, object] = {
+        "waits": [],
+        "thread_time": [
+            spent(0, 1000 * MS, 10, user=9 * MS),
+            spent(0, 1000 * MS, 20, user=MS) | {"tgid": 20},
+        ],
+        "threads": [
+            {"tid": tid, "tgid": tid, "ppid": parent, "comm": comm, "start_ns": T0}
+            for tid, parent, comm, _ in processes
+        ],
+        "syscall_totals": [
+            {
+                "ts_ns": T0,
+                "interval_ns": 1000 * MS,
+                "tgid": tid,
+                "tid": tid,
+                "name": name,
+                "calls": 9,
+                "errors": 0,
+                "total_ns": 990 * MS,
+            }
+            for tid, _, _, name in processes
+        ],
+    }
+    asleep = {"blocked_ns": 0, "sleeping_ns": 900 * MS}
+    waits = sample(MS, 900 * MS, 1, syscall="wait4", **asleep)
+    limits = sample(2 * MS, 300 * MS, 4, syscall="pselect6", tgid=20, tid=20, **asleep)
+    idle = (Claim(frozenset({classes.IDLE})),)
+    assert said(recorded(make, [waits, limits], **tables), idle) == [
+        "called by crunch (crunch.c:40) ← step ← main (sampled, 100 % of that time)"
+    ]
+    # That of who waits for it is not its own.
+    assert said(recorded(make, [waits], **tables), idle) == []
 
 
 @pytest.mark.parametrize(("weight_ns", "named"), [(200 * MS, True), (199 * MS, False)])

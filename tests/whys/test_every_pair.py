@@ -3,7 +3,16 @@
 from graphlib import TopologicalSorter
 from itertools import combinations
 
+import pytest
+
+from iowhy.sentences import worded
+from iowhy.whys import classes
+from iowhy.whys.budget import Piece
 from iowhy.whys.causes import causes
+from iowhy.whys.finding import Candidate, Claim, Saving
+from iowhy.whys.settle import settle
+
+from .conftest import BY_NAME
 
 #: What each takes time of, in recordings (of jobs' logs and pasted texts alone, see the end).
 TIME = {
@@ -86,6 +95,41 @@ def test_no_pair_is_left_out() -> None:
         and {one, other} not in spared
     ]
     assert left == []
+
+
+#: The words of TIME for classes of the budget.
+CLASS = {
+    "read": classes.READ, "write": classes.WRITE, "sync": classes.SYNC, "throttled": classes.THROTTLED, "lock": classes.LOCK,
+    "memory": classes.MEMORY, "user": classes.USER, "kernel": classes.KERNEL, "ready": classes.RUNNABLE, "idle": classes.IDLE,
+}  # fmt: skip
+ORDERED = [
+    (first, second, word)
+    for first in TIME
+    for second in TIME
+    if second in BY_NAME[first].beats
+    for word in sorted({*TIME[first].split()} & {*TIME[second].split()})
+]
+
+
+def claiming(cls: str, part: float) -> Candidate:
+    claim = Claim(frozenset({cls}), fraction=part)
+    return Candidate((claim,), (), worded("made", "made"), Saving(1.0, "made"))
+
+
+def test_the_one_that_leads_takes_what_both_want_however_little_it_wants() -> None:
+    """Of time of one class, the one explains a third and the other all: that gets what is left, whichever is looked for first."""
+    wrong = []
+    for first, second, word in ORDERED:
+        pieces = (Piece(CLASS[word], None, None, None, 100, 90, elapsed=0.9),)
+        found = [
+            (BY_NAME[first], claiming(CLASS[word], 1 / 3)),
+            (BY_NAME[second], claiming(CLASS[word], 1.0)),
+        ]
+        (one, rest), left = settle(pieces, found)
+        (turned_rest, turned_one), _ = settle(pieces, found[::-1])
+        if [one, rest, turned_one, turned_rest, *left] != pytest.approx([0.3, 0.6, 0.3, 0.6, 0]):
+            wrong.append((first, second, word))
+    assert len(ORDERED) > 200 and not wrong
 
 
 def test_nothing_that_is_beaten_beats_in_turn() -> None:

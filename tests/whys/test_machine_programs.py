@@ -22,6 +22,8 @@ def test_the_program_is_named_that_computes_alone(judged: Judge) -> None:
     found = leads(verdict, "cpu-serial", 0.8)
     headline = described(verdict.headline)
     assert found.who == "worker10" and headline["id"] == "spent-doing"
+    # What it is told to do is about that program, too, not about the machine.
+    assert found.fixes[0].do.values["who"] == "worker10"
     assert headline["values"]["spent"]["values"]["who"] == "worker10"
     assert headline["values"]["doing"] == described(found.summary)
 

@@ -9,6 +9,7 @@ from iowhy.whys.named import (
     READ_BYTES,
     all_cpus,
     cpu_quota,
+    file,
     in_short,
     memory_limit,
     no_io_limit,
@@ -145,6 +146,47 @@ def test_what_page_faults_wait_for_is_not_the_file_that_calls_read(
     made.requests(10, ino=301).requests(180, ino=302)
     with facts_of(made.made(tmp_path)) as facts:
         assert f"cat {read} " in (read_into_memory(facts) or "")
+
+
+@pytest.mark.parametrize(
+    ("inodes", "typed"),
+    [([301, 302], "cat /srv/a /srv/b >"), ([301] * 19 + [302], "cat /srv/a >"), ([301, 302, 303, 304, 305, 306], "cat /srv/* >")],
+)  # fmt: skip
+def test_a_few_files_with_nearly_all_of_the_time_are_read_together(
+    inodes: list[int], typed: str, tmp_path: Path
+) -> None:
+    made = Story(2.0).caller("read", 120, blocked=10 * MS, ino=list(inodes))
+    for ino in set(inodes):
+        made.file(ino, f"/srv/{chr(97 + ino - 301)}", 10 * MIB).requests(20, ino=ino)
+    with facts_of(made.made(tmp_path)) as facts:
+        assert (read_into_memory(facts) or "").startswith(typed)
+
+
+def test_a_disk_that_is_read_itself_is_no_file(tmp_path: Path) -> None:
+    """It reads a library first, in next to no time."""
+    made = (
+        Story(2.0)
+        .caller("read", 100, blocked=15 * MS, ino=400)
+        .file(400, "/dev/sda", kind="device")
+    )
+    made.caller("read", 2, tid=11, blocked=MS, ino=401, gap="idle").file(401, "/usr/lib/libc.so.6")
+    made.requests(100, ino=None).requests(1, ino=401)
+    with facts_of(made.made(tmp_path)) as facts:
+        assert file(facts) is None
+
+
+@pytest.mark.parametrize(("names", "typed"), [(False, "find /srv -type f"), (True, "ls -lR /srv")])
+def test_small_files_are_read_where_it_is_data_that_is_cold(
+    names: bool, typed: str, tmp_path: Path
+) -> None:
+    """A shell lists the names, and a program reads files of 100 bytes."""
+    inodes = list(range(301, 401))
+    made = Story(2.0).caller("read", 100, blocked=15 * MS, bytes_=100, ino=list(inodes))
+    made.caller("getdents64", 4, tid=11, bytes_=None, ino=500).file(500, "/srv", kind="directory")
+    for ino in inodes:
+        made.file(ino, f"/srv/{ino}.json", 100)
+    with facts_of(made.made(tmp_path)) as facts:
+        assert (read_into_memory(facts, names=names) or "").startswith(typed)
 
 
 def test_of_a_long_command_the_program_is_named(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from tests.whys.made.story import Story
         (("python3", "-c", "pass"), "python3"),
         (("sh", "-c", "sqlite3 a.db"), "sqlite3"),
         (("bash", "-ec", "/usr/bin/dd if=a of=b"), "dd"),
+        (("sh", "-c", "exec sqlite3 a.db"), "sqlite3"),
         (("sh", "-c", "cd /srv && make"), "worker10"),
         (("sh", "-c", "A=1 make"), "worker10"),
     ],

@@ -9,13 +9,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from iowhy.recordings import Recording, open_recording
+from iowhy.recordings import Manifest, Recording, open_recording
 from iowhy.recordings.schema import tables
 from iowhy.whys.facts import facts_of
 from iowhy.whys.verdict import Verdict, judge
+from tests.in_memory import in_memory
 from tests.torture.thinnings import KEPT, SURE, remove, thin_table
 from tests.whys.test_unseen import without
+
+from .made import MS, START, Story
 
 #: Table → a kept recording in which another one counts it.
 WITNESSED = {
@@ -149,3 +153,56 @@ def test_what_it_does_not_hang_on_lowers_nothing(
     name: str, table: str, whole: tuple[str, float], copy: Copied
 ) -> None:
     assert first(judge(lacking(copy(name), table, 1.0, "announced"))) == whole
+
+
+def reader_of(path: str, kind: str, dev: int, *, mounted: bool) -> Story:
+    """All of the time in reads of one file; its filesystem has a row, or has not."""
+    story = Story(2.0).caller("read", 100, sleeping=15 * MS, ino=400)
+    for row in story.tables["syscalls"]:
+        row["dev"] = dev
+    story.add("files", dev=dev, ino=400, path=path, kind=kind)
+    if mounted:
+        story.add("filesystems", dev=dev, kind="ext4", mount="/srv", options="rw")
+    return story
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "mounted", "missed"),
+    [
+        ("pipe:[1]", "pipe", False, False),
+        ("socket:[1]", "socket", False, False),
+        ("anon_inode:[eventfd]", "anonymous", False, False),
+        # A file without a name of its own, as memfd_create makes.
+        ("memfd:x (deleted)", "file", False, False),
+        ("/srv/a", "file", False, True),
+        ("/srv", "directory", False, True),
+        ("/srv/a", "file", True, False),
+    ],
+)
+def test_only_what_has_a_path_is_on_a_filesystem(
+    path: str, kind: str, mounted: bool, missed: bool, tmp_path: Path
+) -> None:
+    """Pipes, sockets and the kernel's own files are on none that is mounted."""
+    story = reader_of(path, kind, 99, mounted=mounted)
+    manifest = story._manifest()
+    made = in_memory(tmp_path / "a.iowhy", live(manifest), story.tables)
+    assert ("filesystems" in short(made)) is missed
+
+
+def test_a_ring_s_worker_makes_no_calls(tmp_path: Path) -> None:
+    """It waits within the call that its maker was in when it was made."""
+    story = Story(2.0).caller("io_uring_enter", 100, cpu=MS, bytes_=None, ino=None)
+    story.thread(11, 10, blocked=0.5).idle_call("io_uring_enter", 0.1)
+    for number in range(100):
+        story.wait(START + number * 10 * MS, 9 * MS, "device_flush", "io_uring_enter", tid=11)
+    made = in_memory(tmp_path / "a.iowhy", live(story._manifest()), story.tables)
+    assert "syscalls" not in short(made)
+    for row in story.tables["waits"]:
+        row["syscall"] = "fsync"
+    made = in_memory(tmp_path / "b.iowhy", live(story._manifest()), story.tables)
+    assert short(made)["syscalls"] == 1.0
+
+
+def live(manifest: Manifest) -> Manifest:
+    """As the recorder writes it, to its end."""
+    return replace(manifest, recorder=replace(manifest.recorder, version="1"))

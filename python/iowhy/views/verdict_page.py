@@ -181,7 +181,8 @@ def _doubt(out: "Console", found: Verdict) -> None:
         labelled(out, "or" if number else "Could be", f"{one.sentence}.")
     if found.doubt.missing:
         labelled(out, "Missing", f"{found.doubt.missing}.")
-    labelled(out, "Find out", f"{found.doubt.decided_by}.")
+    if found.doubt.decided_by:
+        labelled(out, "Find out", f"{found.doubt.decided_by}.")
 
 
 def _fixes(out: "Console", found: Verdict, first: Finding, most: int, conditions: bool) -> None:

@@ -86,7 +86,7 @@ def _said(
             ""
             if took is None or facts.run.pasted
             else "{who} was watched for {took:ns}, "
-            if budget.basis == "machine"
+            if budget.basis == "machine" or facts.run.mode == "machine"
             else "{who} took {took:ns}, "
         )
         return worded(

@@ -15,6 +15,7 @@ from iowhy.units import percent
 from iowhy.whys import classes
 from iowhy.whys.chain import link
 from iowhy.whys.facts import Facts
+from iowhy.whys.facts.sleeps import Sleep
 from iowhy.whys.finding import Claim, CodeFrame, Finding, Link
 from iowhy.whys.settle import matches
 
@@ -59,7 +60,12 @@ def in_whose_code(facts: Facts, claims: tuple[Claim, ...]) -> tuple[Link, ...]:
     submitted = _submitted(facts, claims)
     if submitted is not None:
         return (submitted,)
-    found = heaviest_path(facts.relations, claims)
+    asleep = facts.sleeper if {*claims} == {Claim(frozenset({classes.IDLE}))} else None
+    found = (
+        heaviest_path(facts.relations, claims)
+        if asleep is None
+        else _path_of_sleep(facts.relations, asleep)
+    )
     if found is None:
         return ()
     computes = all(claim.classes <= {*classes.CPU, classes.RUNNABLE} for claim in claims)
@@ -123,6 +129,20 @@ def path_of_calls(relations: Relations, call: str) -> Path | None:
     weights = f"SELECT user_stack_id, calls AS weight FROM stack_samples WHERE syscall = {text_literal(call)}"
     all_calls = relations.value(int, f"SELECT sum(weight) FROM ({weights}) AS t")
     return _of_weights(relations, weights, all_calls)
+
+
+def _path_of_sleep(relations: Relations, sleep: Sleep) -> Path | None:
+    """The path of the thread that sets the pace, and of others of its name, not of those that wait for it."""
+    if not _sampled(relations):
+        return None
+    alike = (
+        f"SELECT tgid FROM threads WHERE comm IN (SELECT comm FROM threads WHERE tid = {sleep.tid})"
+    )
+    weights = f"""SELECT user_stack_id, sleeping_ns AS weight FROM stack_samples
+      WHERE syscall = {text_literal(sleep.call)} AND sleeping_ns > 0 AND tgid IN ({alike})"""
+    return _of_weights(
+        relations, weights, relations.value(int, f"SELECT sum(weight) FROM ({weights}) AS t")
+    )
 
 
 def _sampled(relations: Relations) -> bool:

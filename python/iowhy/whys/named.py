@@ -16,6 +16,9 @@ from iowhy.whys.facts import Facts, filesystems, started
 
 #: Of the time of its requests, what one file has for it to be called its data.
 MOST = 0.5
+#: So many files are named together, if they have nearly all of it.
+FEW = 4
+NEARLY_ALL = 0.9
 _MIB = 1 << 20
 
 
@@ -58,18 +61,37 @@ def maps(facts: Facts) -> bool:
 
 def called(facts: Facts, calls: frozenset[str]) -> str | None:
     """The file that has half of the time of these calls; None if none has, or its name is not known."""
-    if not facts.relations.has("syscalls"):
-        return None
-    found = facts.relations.read(
-        _Called,
-        f"""SELECT f.path, c.waited / nullif(sum(c.waited) OVER (), 0) AS share
-        FROM (SELECT dev, ino, sum(total_ns)::DOUBLE AS waited FROM calls_by_file
-            WHERE ino IS NOT NULL AND name IN {classes.quoted(calls)} GROUP BY dev, ino) AS c
-        LEFT JOIN named_files AS f ON f.dev = c.dev AND f.ino = c.ino
-        WHERE coalesce(f.kind, 'file') = 'file' ORDER BY share DESC NULLS LAST, f.path LIMIT 1""",
-    )
-    one = next(iter(found), None)
+    one = next(iter(_called(facts, calls)), None)
     return one.path if one is not None and (one.share or 0.0) >= MOST else None
+
+
+def _called(facts: Facts, calls: frozenset[str]) -> list[_Called]:
+    """The files in which these calls take most of their time, the longest first."""
+    if not facts.relations.has("syscalls"):
+        return []
+    return facts.relations.read(
+        _Called,
+        f"""SELECT path, share FROM (
+          SELECT f.path, f.kind, c.waited / nullif(sum(c.waited) OVER (), 0) AS share
+          FROM (SELECT dev, ino, sum(total_ns)::DOUBLE AS waited FROM calls_by_file
+              WHERE ino IS NOT NULL AND name IN {classes.quoted(calls)} GROUP BY dev, ino) AS c
+          LEFT JOIN named_files AS f ON f.dev = c.dev AND f.ino = c.ino
+          -- A disk that is read itself has its time, too.
+          WHERE coalesce(f.kind, 'file') IN ('file', 'device')
+        ) AS s WHERE kind IS DISTINCT FROM 'device' ORDER BY share DESC NULLS LAST, path LIMIT {FEW}""",
+    )
+
+
+def _together(facts: Facts, one: str) -> tuple[str, ...]:
+    """A file, with those that are read as long: a few that have nearly all of the time."""
+    paths: list[str] = []
+    left = 1.0
+    for each in () if maps(facts) else _called(facts, classes.DATA_READS):
+        if left <= 1 - NEARLY_ALL or not (each.path or "").startswith("/"):
+            break
+        paths.append(each.path or "")
+        left -= each.share or 0.0
+    return tuple(paths) if one in paths and left <= 1 - NEARLY_ALL else (one,)
 
 
 def folder(facts: Facts) -> str | None:
@@ -91,14 +113,14 @@ def read_into_memory(facts: Facts, *, names: bool = False) -> str | None:
     """The command that reads its data into memory, or the names in its tree; None if it is not known where that is."""
     one, within, below = file(facts), folder(facts), _with(tree(facts), folder(facts))
     if below is not None and (names or one is None):
-        reads = (facts.calls.reads.done_bytes or 0.0) >= _MIB
+        reads = not names or (facts.calls.reads.done_bytes or 0.0) >= _MIB
         return (
             f"find {quoted(below)} -type f -exec cat {{}} + > /dev/null"
             if reads
             else f"ls -lR {quoted(below)} > /dev/null"
         )
     if one is not None and one.startswith("/"):
-        return f"cat {quoted(one)} > /dev/null"
+        return f"cat {' '.join(map(quoted, _together(facts, one)))} > /dev/null"
     if within is None:
         return None
     if all(str(PurePath(one.path).parent) == within for one in facts.requests.owners if one.path):

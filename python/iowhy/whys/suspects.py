@@ -6,8 +6,9 @@ from iowhy.invocation import as_root
 from iowhy.sentences import Sentence, worded
 from iowhy.whys import classes, evidence
 from iowhy.whys.causes import causes
-from iowhy.whys.chain import percent
+from iowhy.whys.chain import duration, percent, plural, size
 from iowhy.whys.facts import Facts
+from iowhy.whys.facts.calls import Group
 from iowhy.whys.facts.holders import held_share
 from iowhy.whys.finding import Finding
 from iowhy.whys.typed import Commands
@@ -17,6 +18,7 @@ MOST = 2
 #: Less sure than that is a guess (docs/verdict.md).
 SURE = 0.6
 _EVEN = 0.5
+_SOME = 0.05
 _OTHERS = "what is between the calls and {}: a limit, a lock, the kernel's own threads"
 
 
@@ -32,11 +34,13 @@ class Suspect(Struct, frozen=True):
         """All of it."""
         said = [f"for it: {self.speaks_for}"] if self.speaks_for else []
         said += [f"against it: {self.against}"] if self.against else []
-        return f"{self.could_be} ({'; '.join(said)})"
+        return f"{self.could_be} ({'; '.join(said)})" if said else self.could_be
 
 
 class Doubt(Struct, frozen=True):
-    """Suspects, the best first, and the command that would distinguish them: it brings the evidence that is missing, if any is."""
+    """Suspects, the best first, and the command that would distinguish them: it brings the evidence that is missing, if any is. "" where
+    the next step is said elsewhere.
+    """
 
     suspects: tuple[Suspect, ...]
     decided_by: str
@@ -54,12 +58,15 @@ class Doubt(Struct, frozen=True):
 def doubt(
     facts: Facts, made: Commands, findings: tuple[Finding, ...], cls: str | None
 ) -> Doubt | None:
-    """About the time of a class that no cause explains, or a first finding that is a guess as its evidence is not whole; None of
-    other tools' texts, of which the next step is known.
+    """About the time of a class that no cause explains, or a first finding that is a guess as its evidence is not whole. Of other tools'
+    texts the next step is known, and said with them.
     """
     first = findings[0] if findings else None
     guess = first is not None and first.confidence < SURE
-    if facts.run.pasted or (cls is None and not guess):
+    if facts.run.pasted:
+        suspects = () if cls is None else _suspected(facts, findings, cls)[0]
+        return Doubt(suspects, "") if suspects else None
+    if cls is None and not guess:
         return None
     suspects, command = ((), "") if cls is None else _suspected(facts, findings, cls)
     lacks = _lacking(facts, first if guess else None)
@@ -105,15 +112,69 @@ def _suspected(
 
 def _of_class(facts: Facts, cls: str) -> tuple[list[Suspect], str]:
     """What could take the time of a class, the likelier first, and the command."""
+    if facts.run.pasted:
+        return _of_text(facts, cls), ""
     if cls in classes.STORAGE or cls == classes.THROTTLED:
         return _of_storage(facts), f"`{as_root()} run -a --duration 10s` while it runs again"
     if cls == classes.LOCK:
         return _of_lock(facts), f"`{as_root()} run -a --duration 10s` while it runs again"
     if cls in classes.CPU:
         return _of_cpu(facts), "`iowhy report callers`"
+    if cls == classes.UNEXPLAINED:
+        return _of_unknown(facts), f"`{as_root()} run -a --duration 10s` while it runs again"
     waits = facts.budget.heaviest_reasons(frozenset({cls}))
     reasons = [f"{percent(share)} of the time is {reason}" for reason, share in waits[:MOST]]
     return [Suspect(one) for one in reasons], "`iowhy report waits`"
+
+
+def _of_unknown(facts: Facts) -> list[Suspect]:
+    """What the kernel does in the call that waits, or the device that others work on for it."""
+    calls = facts.budget.heaviest_calls(frozenset({classes.UNEXPLAINED}))
+    work = Suspect("what the kernel does outside of calls")
+    if calls and calls[0][0]:
+        share = percent(calls[0][1])
+        work = Suspect(f"what the kernel does in {calls[0][0]}", f"{share} of the time is there")
+    top = facts.devices.top
+    if top is None or top.busy_share is None:
+        return [work]
+    seen = f"{top.name} is busy in {percent(top.busy_share)} of the run"
+    if top.busy_share >= _EVEN:
+        return [Suspect(f"{top.name}, on which the kernel works for it", seen), work]
+    return [work, Suspect(top.name, "", seen)]
+
+
+def _of_text(facts: Facts, cls: str) -> list[Suspect]:
+    """Of what another tool printed: what its numbers leave open."""
+    if cls == classes.IDLE:
+        share = percent(facts.budget.elapsed(cls))
+        busy = [one.busy_share for one in facts.devices.all if one.busy_share is not None]
+        seen = (
+            f"no device is busier than {percent(max(busy))}" if busy else "the text has no device"
+        )
+        return [
+            Suspect("a machine with little to do", f"its CPUs are idle {share} of the time"),
+            Suspect("one program that waits", "", seen),
+        ]
+    if cls in classes.CPU:
+        return _of_cpu(facts)
+    if cls not in classes.STORAGE:
+        return []
+    if evidence.busy_while_waiting(facts) is not None:
+        return _of_storage(facts)
+    named = facts.budget.heaviest_calls(frozenset({cls}))
+    group = facts.calls.by_name.get(named[0][0], Group()) if named else Group()
+    slow = f"{plural(group.calls, 'call')} of {duration(group.mean_ns)}" if group.mean_ns else ""
+    known = group.bytes is not None and group.calls > 0
+    much = f"{size((group.bytes or 0) / group.calls)} in each" if known else ""
+    work = (
+        "what each sync has to write"
+        if cls == classes.SYNC
+        else "how much is asked for, or where it is"
+    )
+    return [
+        Suspect("the device, which is slow or busy", slow, "the text has no device"),
+        Suspect(work, much, "" if known else "the text has no sizes"),
+    ]
 
 
 def _of_storage(facts: Facts) -> list[Suspect]:
@@ -129,6 +190,8 @@ def _of_storage(facts: Facts) -> list[Suspect]:
         f"{name} is busy in {percent(busy)} of the waiting",
         f"{name} is idle in {percent(1 - busy)} of the waiting",
     )
+    # What is next to nothing speaks for nobody.
+    at_work, idle = at_work if busy >= _SOME else "", idle if busy <= 1 - _SOME else ""
     device = Suspect(name, at_work, idle) if busy >= _EVEN else Suspect(name, "", idle)
     other = Suspect(_OTHERS.format(name), idle, "" if busy < _EVEN else at_work)
     return [device, other] if busy >= _EVEN else [other, device]

@@ -1,6 +1,6 @@
 //! Disks and mounted filesystems: those that are there when the recording ends, and those that came and went meanwhile.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -8,6 +8,7 @@ use std::path::Path;
 use iowhy_readings::devices::{self, Device};
 use iowhy_readings::mounts::Mounts;
 use iowhy_readings::reach::{Reach, PATIENCE};
+use iowhy_readings::served::{self, Taken};
 use iowhy_readings::{filesystems, Roots};
 use iowhy_store::rows::{DiskSamples, Filesystems};
 use iowhy_store::Recording;
@@ -29,6 +30,8 @@ pub struct Places {
     /// When the first and the last readings of disks were.
     first_ns: Option<i64>,
     last_ns: i64,
+    /// What the processes that serve filesystems had taken of the CPUs at the first reading.
+    began: Taken,
 }
 
 /// A disk as its counters have shown it.
@@ -49,11 +52,15 @@ impl Places {
             read_ns: 0,
             first_ns: None,
             last_ns: 0,
+            began: Taken::new(),
         }
     }
 
     /// The counters of a disk. The first reading has all disks, later ones those that were ever used.
     pub fn seen(&mut self, row: &DiskSamples, reach: &mut Reach) {
+        if self.first_ns.is_none() {
+            self.begin(reach);
+        }
         if row.ts_ns != self.last_ns {
             self.last_ns = row.ts_ns;
             self.look_at_mounts(reach);
@@ -74,6 +81,13 @@ impl Places {
         }
         let used = used || begins;
         self.disks.insert(row.dev, Disk { operations, used });
+    }
+
+    fn begin(&mut self, reach: &mut Reach) {
+        if let Ok(mounts) = Mounts::read(&self.roots) {
+            let daemons: BTreeSet<i64> = reach.daemons(&mounts).into_values().collect();
+            self.began = served::taken(&self.roots, &daemons);
+        }
     }
 
     fn look_at_mounts(&mut self, reach: &mut Reach) {
@@ -97,6 +111,7 @@ impl Places {
     pub fn finish(mut self, recording: &mut Recording, reach: &mut Reach) -> anyhow::Result<()> {
         let mounts = Mounts::read(&self.roots)?;
         let daemons = reach.daemons(&mounts);
+        let ended = served::taken(&self.roots, &daemons.values().copied().collect());
         let space = &mut |at: &Path| reach.space(at);
         for row in filesystems::rows(&self.roots, &mounts, &daemons, space)? {
             self.filesystems.insert(row.dev, row);
@@ -116,6 +131,11 @@ impl Places {
         for mut row in self.filesystems.into_values() {
             let silent = reach.silent().iter().any(|one| one.dev == row.dev);
             row.unanswered_ns = silent.then_some(PATIENCE.as_nanos() as i64);
+            if let Some(daemon) = row.daemon_tgid {
+                row.daemon_cpu_ns = served::between(&self.began, &ended, daemon);
+                let peer = served::peer(&self.roots, &ended, daemon);
+                row.daemon_peer = peer.map(|peer| peer.to_string().into());
+            }
             recording.push(row)?;
         }
         for device in self.devices.into_values() {

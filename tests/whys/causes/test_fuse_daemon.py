@@ -44,6 +44,53 @@ def test_its_disk_and_the_rest_of_the_waiting(judged: Judge) -> None:
     assert "fuse-daemon.rest" in said
 
 
+@pytest.mark.parametrize(
+    ("cpu", "requests", "peer", "rest", "step"),
+    [
+        # It waits for its own disk in a third of the waiting, and computes in the rest.
+        (1.15, 60, None, None, "fuse-daemon.see-functions"),
+        (0.2, 0, "10.0.0.7:22", "89 %", "fuse-daemon.see-peer"),
+        (0.2, 0, None, "89 %", "fuse-daemon.see-server"),
+        (0.0, 0, "[fd00::7]:22", "100 %", "fuse-daemon.see-peer"),
+    ],
+)
+def test_of_one_that_was_not_recorded_the_kernel_counts_what_it_computes(
+    cpu: float, requests: int, peer: str | None, rest: str | None, step: str, judged: Judge
+) -> None:
+    """However busy others keep the CPUs."""
+    story = reader().machine(busy=0.9)
+    story.tables["filesystems"][-1] |= {"daemon_cpu_ns": int(cpu * 1e9), "daemon_peer": peer}
+    if requests:
+        story.requests(requests, service=10 * MS, own=False, tgid=88)
+    found = leads(judged(story), "fuse-daemon", 0.85)
+    said = links_of(found)
+    assert tells(said["fuse-daemon.cpu"], f"{cpu / 1.8 * 100:.0f} %")
+    assert "most" not in said["fuse-daemon.cpu"]
+    assert tells(said["fuse-daemon.rest"], rest) if rest else "fuse-daemon.rest" not in said
+    assert peer is None or peer in said["fuse-daemon.rest"]
+    assert step in fixes_of(found)
+
+
+@pytest.mark.parametrize(("cpu", "first"), [(0.9, True), (2.7, False)])
+def test_what_it_does_in_more_than_the_waiting_is_divided_as_it_is(
+    cpu: float, first: bool, judged: Judge
+) -> None:
+    """It has a request of its disk all the time, and computes in half as much, or twice as much: also while nobody waits."""
+    story = reader("fuse.gocryptfs").requests(180, service=10 * MS, own=False, tgid=88)
+    story.add("filesystems", dev=70, kind="ext4", mount="/srv", options="rw", disk_dev=DISK)
+    for row in story.tables["block_requests"]:
+        row["owner_dev"] = 70
+    story.tables["filesystems"][0]["daemon_cpu_ns"] = int(cpu * 1e9)
+    found = leads(judged(story), "fuse-daemon", 0.85)
+    said = links_of(found)
+    assert tells(said["fuse-daemon.disk"], "67 %" if first else "40 %")
+    assert tells(said["fuse-daemon.cpu"], "33 %" if first else "60 %")
+    assert fixes_of(found)[0] == (
+        "fuse-daemon.read-behind" if first else "fuse-daemon.see-functions"
+    )
+    assert found.gain == pytest.approx(0.6 if first else 0.9, abs=0.05)
+
+
 @pytest.mark.parametrize(("requests", "first"), [(150, True), (60, False)])
 def test_who_waits_for_its_disk_has_its_files_read_first(
     requests: int, first: bool, judged: Judge
@@ -62,6 +109,24 @@ def test_who_waits_for_its_disk_has_its_files_read_first(
 def test_what_the_kernel_can_do_itself_comes_first(judged: Judge) -> None:
     found = leads(judged(reader("fuse.bindfs")), "fuse-daemon", 0.85)
     assert "mount --bind" in found.remedies[0] and "run -p 88" in found.remedies[1]
+
+
+@pytest.mark.parametrize(("requests", "first"), [(0, True), (50, True), (150, False)])
+def test_the_kernel_waits_for_the_same_disk(requests: int, first: bool, judged: Judge) -> None:
+    """It serves files of a disk, and mounts without a name of its own."""
+    story = reader("fuse").add("neighbours", tgid=88, comm="bindfs", container="")
+    story.add("filesystems", dev=70, kind="ext4", mount="/srv", options="rw", disk_dev=DISK)
+    story.tables["filesystems"][0]["daemon_cpu_ns"] = 100 * MS
+    if requests:
+        story.requests(requests, service=11 * MS, own=False, tgid=88)
+    for row in story.tables.get("block_requests", []):
+        row["owner_dev"] = 70
+    found = leads(judged(story), "fuse-daemon", 0.85)
+    assert (fixes_of(found)[0] == "fuse-daemon.kernel-mount") is first
+    assert "fuse-daemon.kernel-mount" in fixes_of(found)
+    assert found.gain == pytest.approx(
+        0.9 * (1 - requests * 0.011 / 1.8 if first else 0.94), abs=0.05
+    )
 
 
 def test_one_that_does_not_answer_is_named_as_such(judged: Judge) -> None:

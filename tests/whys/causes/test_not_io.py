@@ -229,6 +229,31 @@ def test_a_server_without_work_loses_no_time(
     assert verdict.findings[0].gain == pytest.approx(0.0 if idles else 0.98, abs=0.03)
 
 
+@pytest.mark.parametrize(
+    ("call", "began", "share", "idles"),
+    [
+        # What was there already, whatever it waits for: threads that wait for each other, peers and timers of their own.
+        ("futex", False, 0.99, True), ("clock_nanosleep", False, 0.99, True), ("poll", False, 0.99, True),
+        # What began meanwhile: somebody waits for the answer that it waits for, or for the lock.
+        ("poll", True, 0.9, False), ("recvfrom", True, 0.9, False), ("flock", True, 0.9, False),
+        # But not for who sleeps as he likes, waits for his own threads or for clients, or is soon done.
+        ("clock_nanosleep", True, 0.9, True), ("futex", True, 0.9, True), ("accept4", True, 0.9, True),
+        ("poll", True, 0.2, True),
+    ],
+)  # fmt: skip
+def test_a_machine_on_which_nobody_waits_for_what_sleeps_is_idle(
+    judged: Judge, call: str, began: bool, share: float, idles: bool
+) -> None:
+    story = Story(4.0).thread(user=0.004).idle_call("futex", 0.99).idle_call("connect", 0.0001)
+    story.mode = "machine"
+    story.thread(20, 20, user=0.001).idle_call(call, share, tid=20)
+    story.tables["syscall_totals"][-1]["tgid"] = 20
+    story.tables["threads"][-1]["start_ns"] = START + (200 * MS if began else 0)
+    verdict = judged(story)
+    assert (verdict.findings[0].cause == "healthy") is idles
+    assert (verdict.findings[0].gain > 0.9) is not idles
+
+
 def test_a_database_s_server_connects_only_to_look_up_users(judged: Judge) -> None:
     story = Story(2.0).thread(user=0.02).idle_call("epoll_wait", 0.97).idle_call("connect", 0.0001)
     story.mode = "attach"

@@ -7,6 +7,8 @@
 -- column kind: fuse, fuseblk, fuse.NAME, nfs4, cifs, …, text
 -- column served_by: process or server, text
 -- column daemon_tgid: process that serves it; NULL if not known, id
+-- column daemon_cpu_ns: CPU time of that process and those that it started; NULL if not known, ns
+-- column daemon_peer: to whom these have most connections, text
 -- column unanswered_ns: how long the recorder waited for an answer that did not come; NULL where it came, or was not asked for, ns
 SELECT
     dev,
@@ -14,6 +16,8 @@ SELECT
     min(kind) AS kind,
     min(CASE WHEN kind IN ('fuse', 'fuseblk') OR kind LIKE 'fuse.%' THEN 'process' ELSE 'server' END) AS served_by,
     max(daemon_tgid) AS daemon_tgid,
+    max(daemon_cpu_ns) AS daemon_cpu_ns,
+    max(daemon_peer) AS daemon_peer,
     max(unanswered_ns) AS unanswered_ns
 FROM filesystems
 WHERE kind IN ('fuse', 'fuseblk') OR kind LIKE 'fuse.%'

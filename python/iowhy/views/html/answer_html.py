@@ -53,8 +53,11 @@ def _doubt(found: Verdict, say: Say) -> Markup:
         )
         for number, one in enumerate(found.doubt.suspects)
     )
-    decides = element(
-        "div", element("dt", "Find out"), element("dd", with_commands(say(found.doubt.decided_by)))
+    command = found.doubt.decided_by
+    decides = (
+        element("div", element("dt", "Find out"), element("dd", with_commands(say(command))))
+        if command
+        else ""
     )
     missing = found.doubt.missing
     lacks = element("div", element("dt", "Missing"), element("dd", say(missing))) if missing else ""

@@ -72,7 +72,7 @@ def find(facts: Facts) -> Candidate | None:
             if computing_syncs
             else replace(evidence.let_run_on_all(facts), for_authors=True)
             if bound is not None
-            else _parallel(facts),
+            else _parallel(facts, program or facts.run.who),
         ),
         first=None if bound is None else f"{evidence.let_run_on_all(facts).do}, then",
         behind=("cpu-saturated",) if none_left else ("memory-pressure",) if no_memory else (),
@@ -268,12 +268,11 @@ def _remedies(facts: Facts, first: Remedy | None) -> tuple[Remedy, ...]:
     return (*(() if first is None else (first,)), _FASTER, evidence.by_function(facts))
 
 
-def _parallel(facts: Facts) -> Remedy:
+def _parallel(facts: Facts, who: str) -> Remedy:
     """As many processes as CPUs: of a command with a part of its input each, of what runs already as workers."""
     cpus = facts.machine.cpus
     if facts.run.pasted or cpus is None:
         return _IN_PARALLEL
-    who = facts.run.who
     if facts.run.mode == "run":
         do = worded(
             "cpu-serial.one-per-cpu",

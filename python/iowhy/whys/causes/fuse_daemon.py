@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from iowhy.invocation import as_root, quoted
-from iowhy.sentences import worded
+from iowhy.sentences import Sentence, worded
 from iowhy.tables import calls
 from iowhy.whys import classes, named, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
@@ -33,19 +34,31 @@ def find(facts: Facts) -> Candidate | None:
         return None
     most = found[0]
     daemon = work.daemon(facts.relations, most.tgid, facts.machine, facts.threads)
-    process, next_step = _daemon(most, daemon)
+    spends = _spends(facts, daemon, found, share)
+    process, next_step = _daemon(most, daemon, spends)
     where = "a FUSE filesystem" if most.mount is None else f"{most.mount} ({most.kind})"
     silent = unanswered(most, where)
-    on_disk = _on_disk(facts, daemon, found, share)
+    on_disk = 0.0 if spends is None else spends.disk
     where_from = "disk" if daemon is None else daemon.disk
     behind = _read_behind(process, daemon) if on_disk >= MOSTLY else None
-    in_kernel = _IN_KERNEL.get((most.kind or "").removeprefix("fuse."))
+    kind = (most.kind or "").removeprefix("fuse.")
+    # Some mount as "fuse", without a name of their own.
+    in_kernel = _IN_KERNEL.get(kind) or _IN_KERNEL.get(daemon.name or "" if daemon else "")
+    still = 0.5 if in_kernel in _STILL_COMPUTES else 1.0
+    left = (
+        "with half of the work: the kernel decompresses as well"
+        if still < 1
+        else "if only its disk took time"
+        if on_disk
+        else "if that process answered at once"
+    )
+    advice = tuple(filter(None, (in_kernel, behind, next_step)))
     return Candidate(
         claims=(*claims(found), *_its_own(daemon)),
         chain=chain_of(
             *waits(found, share, where),
             silent,
-            *_spent(facts, process, daemon, found, share),
+            *_spent(process, daemon, found, spends),
         ),
         summary=worded(
             "fuse-daemon.serves",
@@ -56,27 +69,41 @@ def find(facts: Facts) -> Candidate | None:
         ),
         saving=saving.all_of_it("if that process answered at once"),
         by_remedy={
-            **dict.fromkeys(_STILL_COMPUTES, saving.half("work: the kernel decompresses as well")),
+            **({in_kernel: Saving((1 - on_disk) * still, left)} if in_kernel else {}),
             **({behind: Saving(on_disk, f"if it waited for no {where_from}")} if behind else {}),
         },
-        remedy=_end(process, most.mount)
-        if silent is not None
-        else in_kernel or behind or next_step,
-        remedies=(*((next_step,) if in_kernel or behind else ()), *_remedies(facts, found))
-        if silent is None
-        else (),
+        remedy=advice[0] if silent is None else _end(process, most.mount),
+        remedies=(*advice[1:], *_remedies(facts, found)) if silent is None else (),
         confidence=0.85,
         comes_first=silent is not None,
         needs=("waits", "syscalls"),
     )
 
 
-def _on_disk(
+class _Spent(Struct, frozen=True):
+    """Of the waiting, what the process computes, waits for a disk, and does otherwise; None where not known. `overlap`: it computes
+    while it has requests there, or while nobody waits for it: then the waiting is divided as the two are, and each has at most that.
+    """
+
+    cpu: float | None
+    disk: float
+    rest: float | None
+    overlap: bool = False
+
+
+def _spends(
     facts: Facts, daemon: work.Daemon | None, found: Sequence[Served], share: float
-) -> float:
-    """Of the waiting, what the process waits for a disk itself."""
+) -> _Spent | None:
     waiting_ns = _waiting_ns(facts, daemon, found, share)
-    return 0.0 if daemon is None or not waiting_ns else min(1.0, daemon.disk_ns / waiting_ns)
+    if daemon is None or not waiting_ns:
+        return None
+    disk = daemon.disk_ns / waiting_ns
+    cpu = None if daemon.cpu_ns is None else daemon.cpu_ns / waiting_ns
+    # What all others compute bounds nothing where that is more than is left.
+    if cpu is None or not (daemon.exact or cpu + disk < 1 - REST):
+        return _Spent(None, min(1.0, disk), None)
+    both = max(1.0, cpu + disk)
+    return _Spent(cpu / both, disk / both, 1 - (cpu + disk) / both, both > 1 and disk > 0)
 
 
 def _waiting_ns(
@@ -117,7 +144,7 @@ def _its_own(daemon: work.Daemon | None) -> tuple[Claim, ...]:
 
 
 def _spent(
-    facts: Facts, process: str, daemon: work.Daemon | None, found: Sequence[Served], share: float
+    process: str, daemon: work.Daemon | None, found: Sequence[Served], spends: _Spent | None
 ) -> tuple[Link, ...]:
     """What the process does in that time: it computes, it waits for a disk, or for something that is no device of this machine."""
     total_ns = sum(one.total_ns for one in found)
@@ -128,47 +155,42 @@ def _spent(
         "files",
         "fuse-daemon.answers",
     )
-    waiting_ns = _waiting_ns(facts, daemon, found, share)
-    if daemon is None or not waiting_ns:
+    if daemon is None or spends is None:
         return (answers,)
-    disk = min(1.0, daemon.disk_ns / waiting_ns)
-    links = [answers]
-    cpu = None if daemon.cpu_ns is None else min(1.0, daemon.cpu_ns / waiting_ns)
-    # What all others compute bounds nothing where that is more than is left.
-    if cpu is not None and (daemon.recorded or cpu + disk < 1 - REST):
-        most = "" if daemon.recorded else "at most "
-        links.append(
-            link(
-                f"it computes in {most}{percent(cpu)} of that time",
-                cpu,
-                "share",
-                "threads" if daemon.recorded else "system",
-                "fuse-daemon.cpu",
-            )
-        )
-        rest = max(0.0, 1 - cpu - disk)
-        if rest >= REST:
-            at_least = "" if daemon.recorded else "at least "
-            links.append(
-                link(
-                    f"in {at_least}{percent(rest)} of it, it waits for something other than a CPU or a disk: a network, a timer",
-                    rest,
-                    "share",
-                    "files",
-                    "fuse-daemon.rest",
-                )
-            )
-    if daemon.disk_ns and daemon.disk is not None:
-        links.append(
-            link(
-                f"it has a request of {daemon.disk} in {percent(disk)} of that time",
-                disk,
-                "share",
-                "devices",
-                "fuse-daemon.disk",
-            )
-        )
-    return tuple(links)
+    most, at_least = ("", "") if daemon.exact else ("at most ", "at least ")
+    most = "up to " if spends.overlap else most
+    cpu, rest = spends.cpu, spends.rest
+    whom = daemon.peer or "a network, a timer"
+    return chain_of(
+        answers,
+        None
+        if cpu is None
+        else link(
+            f"it computes in {most}{percent(cpu)} of that time",
+            cpu,
+            "share",
+            "threads" if daemon.recorded else "system",
+            "fuse-daemon.cpu",
+        ),
+        None
+        if rest is None or rest < REST
+        else link(
+            f"in {at_least}{percent(rest)} of it, it waits for something other than a CPU or a disk: {whom}",
+            rest,
+            "share",
+            "files",
+            "fuse-daemon.rest",
+        ),
+        None
+        if not daemon.disk_ns or daemon.disk is None
+        else link(
+            f"it has a request of {daemon.disk} in {most if spends.overlap else ''}{percent(spends.disk)} of that time",
+            spends.disk,
+            "share",
+            "devices",
+            "fuse-daemon.disk",
+        ),
+    )
 
 
 def _remedies(facts: Facts, found: Sequence[Served]) -> tuple[Remedy, ...]:
@@ -224,34 +246,36 @@ def _is_there(facts: Facts) -> bool:
     return waited or is_there(facts.relations, "process")
 
 
-def _daemon(most: Served, daemon: work.Daemon | None) -> tuple[str, Remedy]:
+def _daemon(most: Served, daemon: work.Daemon | None, spends: _Spent | None) -> tuple[str, Remedy]:
     """The process in words, and the next step."""
     tgid = most.tgid
     if tgid is None:
-        return (
-            "a process in user space",
-            Remedy(
-                worded(
-                    "fuse-daemon.find-server",
-                    "Find the process that serves it: `fuser -v /dev/fuse`",
-                ),
-                looks=True,
-            ),
+        find_it = worded(
+            "fuse-daemon.find-server", "Find the process that serves it: `fuser -v /dev/fuse`"
         )
+        return "a process in user space", Remedy(find_it, looks=True)
     kind = (most.kind or "").removeprefix("fuse.")
     name = None if daemon is None else daemon.name
     name = name or (kind if kind not in ("", "fuse", "fuseblk") else None)
-    return (
-        f"process {tgid}" if name is None else f"{name} (process {tgid})",
-        Remedy(
-            worded(
-                "fuse-daemon.see-server",
-                "See what process {tgid} waits for, while the work runs again: `{as_root} run -p {tgid} --duration 30s`",
-                tgid=tgid,
-                as_root=as_root(),
-            ),
-            looks=True,
-        ),
+    process = f"process {tgid}" if name is None else f"{name} (process {tgid})"
+    return process, Remedy(_look_at(tgid, daemon, spends), looks=True)
+
+
+def _look_at(tgid: int, daemon: work.Daemon | None, spends: _Spent | None) -> Sentence:
+    """What most of its time is: its own code, or an answer that it waits for itself."""
+    if daemon is not None and daemon.exact and spends is not None:
+        if (spends.cpu or 0.0) >= MOSTLY:
+            said = "See in which functions process {tgid} computes, while the work runs again: `perf top -p {tgid}`"
+            return worded("fuse-daemon.see-functions", said, tgid=tgid)
+        if daemon.peer is not None and (spends.rest or 0.0) >= MOSTLY:
+            said = "See how long the way to {peer} takes: `ping -c 5 {address}`"
+            address = daemon.peer.rpartition(":")[0].strip("[]")
+            return worded("fuse-daemon.see-peer", said, peer=daemon.peer, address=address)
+    return worded(
+        "fuse-daemon.see-server",
+        "See what process {tgid} waits for, while the work runs again: `{as_root} run -p {tgid} --duration 30s`",
+        tgid=tgid,
+        as_root=as_root(),
     )
 
 
@@ -287,7 +311,8 @@ CAUSE = Cause(
     measured=(
         "Waits and sleep in calls on files of FUSE filesystems, and in page faults of mapped ones. For close, "
         "locks (flock, fcntl), ioctl and lseek, the kernel's stack shows them. The serving process is the one "
-        "that has the connection open (/proc/PID/fdinfo, Linux 6.13 and later). Calls that have not ended are "
+        "that has the connection open (/proc/PID/fdinfo, Linux 6.13 and later); its CPU time, with that of the processes that "
+        "it started, is the kernel's count, and its peer one of their TCP connections. Calls that have not ended are "
         "looked up at the end, and their filesystem is asked for its free space: if it does not answer, the "
         "finding says so."
     ),

@@ -12,7 +12,7 @@ from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, duration, link, percent, plural
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.locked import Locked, cut
-from iowhy.whys.facts.sleeps import POLLS, TIMERS, Peer, Sleep
+from iowhy.whys.facts.sleeps import POLLS, TIMERS, WORK, Peer, Sleep
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
 from iowhy.whys.program import server_behind
 from iowhy.whys.remedy import Remedy
@@ -141,12 +141,12 @@ def find(facts: Facts) -> Candidate | None:
 
 def _without_work(facts: Facts, idle: float, waits_for: str) -> Candidate:
     """A server idles until a client asks for something: that is no time that anybody loses."""
+    said = "waiting for {waits_for}: it has no work"
+    said = "idle: nobody waits for what sleeps" if waits_for == WORK else said
     return Candidate(
         claims=(Claim(frozenset({classes.IDLE})),),
         chain=chain_of(_asleep(idle), _storage(facts)),
-        summary=worded(
-            "not-io.no-work", "waiting for {waits_for}: it has no work", waits_for=waits_for
-        ),
+        summary=worded("not-io.no-work", said, waits_for=waits_for),
         saving=Saving(0.0, "it has no work in that time"),
         remedies=(_WITH_WORK,),
         needs=("thread_time",),

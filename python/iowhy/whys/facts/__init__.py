@@ -145,7 +145,7 @@ class Facts:
         found = sleeps.waits_for_work(self.relations, self.run.mode)
         call = None if self.sleeper is None else self.sleeper.call
         own = call in sleeps.TIMERS or call in sleeps.CHILDREN or call in sleeps.LOCKS
-        return None if own else found
+        return None if own and self.run.mode != "machine" else found
 
     @property
     def worked_share(self) -> float:

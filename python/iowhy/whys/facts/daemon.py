@@ -9,8 +9,9 @@ from iowhy.whys.facts.threads import Threads
 
 
 class Daemon(Struct, frozen=True):
-    """Lengths of time in ns, None where not known. `cpu_ns` is exact of one that was `recorded` too, else all that others than the command
-    used of the CPUs, which is the most that it can be. `disk_ns`: with a request of its own in flight, to `disk`, mostly for files below `mount`.
+    """Lengths of time in ns, None where not known. `cpu_ns` is `exact` of one that was `recorded` too, or that the kernel accounts for, else all that
+    others than the command used of the CPUs, which is the most that it can be. `disk_ns`: with a request of its own in flight, to `disk`, mostly for
+    files below `mount`. `peer`: to whom it has a connection.
 
     `user`, `kernel` and `runnable` (0..1): of one that was recorded, its part of the time of all threads of these kinds.
     """
@@ -19,6 +20,8 @@ class Daemon(Struct, frozen=True):
     name: str | None
     recorded: bool
     cpu_ns: float | None
+    exact: bool = False
+    peer: str | None = None
     disk_ns: float = 0.0
     disk: str | None = None
     mount: str | None = None
@@ -60,11 +63,23 @@ def daemon(
         return None
     queries = [_OWN, *([_DISK] if relations.has("block_requests") else [])]
     found = relations.one(Daemon, *(sql.format(tgid=tgid) for sql in queries), tgid=tgid)
+    accounted, peer = _accounted(relations, tgid)
+    cpu_ns = found.cpu_ns if found.recorded else accounted
     return replace(
         found,
         name=found.name or _neighbour(relations, tgid),
-        cpu_ns=found.cpu_ns if found.recorded else _of_others(relations, machine, threads),
+        cpu_ns=_of_others(relations, machine, threads) if cpu_ns is None else cpu_ns,
+        exact=cpu_ns is not None,
+        peer=peer,
     )
+
+
+def _accounted(relations: Relations, tgid: int) -> tuple[float | None, str | None]:
+    """What the kernel counts of its CPU time, and its peer."""
+    ((cpu_ns, peer),) = relations.rows(
+        f"SELECT max(daemon_cpu_ns), max(daemon_peer) FROM served_filesystems WHERE daemon_tgid = {tgid}"
+    )
+    return cpu_ns, peer
 
 
 def _of_others(relations: Relations, machine: Machine, threads: Threads) -> float | None:

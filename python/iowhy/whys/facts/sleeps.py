@@ -46,6 +46,8 @@ _PEERS = frozenset(
 _SERVES = frozenset({"accept", "accept4"})
 #: Servers that connect only to look up the names of users.
 _DATABASES = frozenset({"postgres", "mariadbd", "mysqld"})
+#: What a machine waits for on which nobody waits for what sleeps.
+WORK = "work"
 #: Calls that ask to be told when files change.
 _WATCHES = frozenset({"fanotify_mark", "inotify_add_watch"})
 
@@ -217,14 +219,36 @@ def waits_for_work(relations: Relations, mode: str) -> str | None:
     """What from outside it waits for while it idles, in words: clients of a server, changes of files; None: it has work to do.
 
     A server is who takes connections, and what ran already before it was recorded; not if it connects to others itself, which may be what
-    it waits for.
+    it waits for. Of a machine nobody waits for what sleeps: its threads wait for each other, and for what comes from outside.
     """
+    if not relations.has("syscall_totals"):
+        return "clients" if mode == "attach" else None
+    if mode == "machine":
+        return None if _asks(relations) else WORK
     asked = classes.quoted(_SERVES | _WATCHES)
     sql = f"""SELECT DISTINCT name FROM syscall_totals WHERE name IN {asked} OR (
         name = 'connect' AND tgid NOT IN (SELECT tgid FROM threads WHERE comm IN {classes.quoted(_DATABASES)}))"""
-    called = set(relations.values(str, sql)) if relations.has("syscall_totals") else set()
+    called = set(relations.values(str, sql))
     if "connect" in called:
         return None
     if called & _SERVES or mode == "attach":
         return "clients"
     return "files to change" if called & _WATCHES else None
+
+
+# Somebody has just started it, and it sleeps for most of the time.
+_ASKS = f"""
+WITH began AS (
+  SELECT tgid FROM threads CROSS JOIN recording AS r GROUP BY tgid, r.start_ns HAVING min(threads.start_ns) > r.start_ns
+)
+SELECT count(*) FROM syscall_totals AS t CROSS JOIN recording AS r
+WHERE t.tgid IN (SELECT tgid FROM began) AND t.name IN {{names}} AND t.total_ns >= {_MOST} * r.elapsed_ns
+"""
+
+
+def _asks(relations: Relations) -> bool:
+    """Whether a program that began during the recording waits for an answer, or for a lock on a file: that is work which somebody asked for."""
+    if not relations.has("threads"):
+        return False
+    names = (POLLS | _PEERS | LOCKS) - _SERVES
+    return bool(relations.value(int, _ASKS.format(names=classes.quoted(names))))

@@ -84,6 +84,7 @@ def _first_word(text: str) -> str | None:
         words = shlex.split(text)
     except ValueError:
         return None
+    words = words[1:] if words[:1] == ["exec"] else words
     return PurePath(words[0]).name if words and "=" not in words[0] else None
 
 

@@ -170,13 +170,14 @@ LEFT JOIN (
 ) AS c ON c.disk_dev = f.disk_dev
 WHERE f.kind IN ('ext3', 'ext4')
 """
-#: Waits in calls, and those of them whose thread made that call; of a call that never ends, or began before, there is one.
+#: Waits in calls, and those of them whose process made that call (a ring's worker waits in the one that its maker was in); of a call
+#: that never ends, or began before, there is one.
 _IN_CALLS = """
-SELECT coalesce(sum(w.count) FILTER (c.tid IS NOT NULL), 0), sum(w.count)
+SELECT coalesce(sum(w.count) FILTER (c.tgid IS NOT NULL), 0), sum(w.count)
 FROM wait_sums AS w
 LEFT JOIN (
-  SELECT tid, name FROM call_sums UNION SELECT tid, name FROM syscall_totals
-) AS c ON c.tid = w.tid AND c.name = w.syscall
+  SELECT tgid, name FROM call_sums UNION SELECT tgid, name FROM syscall_totals
+) AS c ON c.tgid = w.tgid AND c.name = w.syscall
 WHERE w.syscall IS NOT NULL HAVING sum(w.count) > {few}
 """
 _SUBMITTED = """

@@ -43,7 +43,9 @@ class Memory:
         self.connection.execute(f"SET disabled_optimizers = '{unused}'")
         self.made: dict[str, bool] = {}
         self.answers: dict[tuple[str, str], Answer] = {}
+        #: Whether what is found is of use later: it is of a whole one.
         self.keeps = True
+        self._passing: dict[tuple[str, str], Answer] = {}
         self._files: dict[tuple[int, int], tuple[int, str]] = {}
         self._copies = 0
 
@@ -56,6 +58,14 @@ class Memory:
             self._files[key] = (pq.read_metadata(file).num_rows, digest)
         return self._files[key]
 
+    def answer(self, key: tuple[str, str]) -> Answer | None:
+        """What was answered before; None: nothing."""
+        return self.answers.get(key) or self._passing.get(key)
+
+    def note(self, key: tuple[str, str], answer: Answer) -> None:
+        """Keeps an answer, or has it as long as its copy."""
+        (self.answers if self.keeps else self._passing)[key] = answer
+
     def new_copy(self) -> str:
         """The name of a database in which a copy's names are views of what is known."""
         self._copies += 1
@@ -64,7 +74,8 @@ class Memory:
         return name
 
     def forget(self) -> None:
-        """Tables that are of one copy alone; answers stay."""
+        """What is of one copy alone."""
+        self._passing.clear()
         for name in [name for name, kept in self.made.items() if not kept]:
             self.connection.execute(f'DROP TABLE known.main."{name}"')
             del self.made[name]
@@ -107,13 +118,14 @@ class Remembered(Relations):
             return super()._answer(sql)
         names = sorted(named_in(sql))
         key = (sql, self._keys(names, sql))
-        if key not in self.memory.answers:
+        answer = self.memory.answer(key)
+        if answer is None:
             self._bring(names)
             cursor = self._connection().execute(sql)
             columns = [column[0] for column in cursor.description or ()]
-            rows = [tuple(map(plain, row)) for row in cursor.fetchall()]
-            self.memory.answers[key] = (columns, rows)
-        return self.memory.answers[key]
+            answer = (columns, [tuple(map(plain, row)) for row in cursor.fetchall()])
+            self.memory.note(key, answer)
+        return answer
 
     def _connection(self) -> duckdb.DuckDBPyConnection:
         if self._copy is None:

@@ -1,7 +1,7 @@
 """What is in the set, how each case is made, and what is right for it: `python -m benchmark.cases` writes index.json.
 
-Labels come from how a case was made: the lab's scenarios know their cause; texts are written by a machine whose truth is known;
-a thinned recording has its whole one's label; of two commands one after the other, each has its own.
+Labels come from how a case was made: the lab's scenarios know their cause; of real programs, what the remedy saves is measured; texts are
+written by a machine whose truth is known; a thinned recording has its whole one's label; of two commands one after the other, each has its own.
 """
 
 import json
@@ -9,9 +9,11 @@ from binascii import crc32
 from collections.abc import Iterator
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, toml
 from msgspec.structs import asdict
 
+from benchmarks.programs.__main__ import HERE as PROGRAMS
+from benchmarks.programs.__main__ import Case as Program
 from iowhy.lab.scenario import Variant
 from iowhy.lab.scenarios import scenario
 from iowhy.tables import sensors
@@ -42,6 +44,9 @@ LEVELS = {
 WAYS = ("silent", "announced", "off")
 #: Without what a cause that says nothing else cannot be seen.
 USUAL = ("block_requests", "waits")
+
+#: Of a real program, how many causes may be right.
+MOST_RIGHT = 3
 
 #: Run with its cause: the name of a scenario, on a filesystem. Those of docs/recordings are on the scenario's first one.
 ALONE = """
@@ -98,7 +103,7 @@ class Case(Struct, frozen=True):
 
 def cases() -> tuple[Case, ...]:
     """All of them."""
-    return (*_kept(), *_run(), *_thinned(), *_texts())
+    return (*_kept(), *_run(), *_programs(), *_thinned(), *_texts())
 
 
 def _words(text: str) -> Iterator[list[str]]:
@@ -145,6 +150,15 @@ def _run() -> Iterator[Case]:
         made = {"scenarios": f"{first} {second}", "device": device, "seed": "5"}
         rights = (_right(first, device=device), _right(second, device=device))
         yield Case(f"{first}-then-{second}", 4, "recording", rights[0], made, rights[1])
+
+
+def _programs() -> Iterator[Case]:
+    """Real programs, each with a remedy that saves much of its time: make.py tries it."""
+    for file in sorted(PROGRAMS.glob("*.toml")):
+        right = toml.decode(file.read_text(), type=Program).causes
+        # What many causes would be right for says nothing.
+        if len(right) <= MOST_RIGHT and all(map(cause_named, right)):
+            yield Case(f"program-{file.stem}", 1, "recording", right, {"program": file.stem})
 
 
 def _thinned() -> Iterator[Case]:

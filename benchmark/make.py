@@ -9,13 +9,18 @@ import os
 import random
 import shlex
 import shutil
+import subprocess
 import sys
 import tempfile
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
+from unittest.mock import patch
 
-from benchmark.cases import Case, cases
+from msgspec import toml
+
+from benchmark.cases import PROGRAMS, Case, Program, cases
+from benchmarks.programs.__main__ import tried
 from iowhy.errors import Problem
 from iowhy.lab.scenario import Plan
 from iowhy.lab.scenarios import scenario
@@ -33,12 +38,18 @@ BESIDE = {
 }
 
 
+#: What a real program's remedy must save of its time, for its label to be what it is.
+SAVED = 0.2
+
+
 def make(one: Case, to: Path) -> None:
     """One case's recording or text."""
     if "tool" in one.made:
         to.write_text(_text(one.made))
     elif "scenarios" in one.made:
         _recorded(one.made, to)
+    elif "program" in one.made:
+        _of_program(one.made["program"], to)
     else:
         _unpacked(one.made["kept"], to)
         if "way" in one.made:
@@ -103,6 +114,16 @@ def _recorded(made: dict[str, str], to: Path) -> None:
         shutil.copytree(out, to)
 
 
+def _of_program(name: str, to: Path) -> None:
+    """Tries a real program with and without its remedy; without one that saves time it is no case."""
+    with tempfile.TemporaryDirectory(dir=to.parent) as folder:
+        with patch.dict(os.environ, {"PROGRAMS_KEEP": folder}):
+            row = tried(name, toml.decode((PROGRAMS / f"{name}.toml").read_text(), type=Program))
+        if row["saved"] < SAVED:
+            raise OSError(f"its remedy saves {row['saved']:.0%}, less than {SAVED:.0%}")
+        (Path(folder) / name / "broken.iowhy").rename(to)
+
+
 def _next_to(on: Stage, name: str | None) -> None:
     if name is not None:
         on.neighbour(("sh", "-c", f'cd "$0" && {BESIDE[name]}', str(on.folder)))
@@ -131,12 +152,12 @@ def main(folder: Path, names: Sequence[str]) -> int:
         to = folder / one.file
         if to.exists() or (names and one.name not in names):
             continue
-        if "scenarios" in one.made and os.geteuid() != 0:
+        if {"scenarios", "program"} & one.made.keys() and os.geteuid() != 0:
             continue
         print(one.name, flush=True)
         try:
             make(one, to)
-        except (Problem, OSError) as error:
+        except (Problem, OSError, subprocess.SubprocessError) as error:
             failed += 1
             print(f"{one.name}: {error}", file=sys.stderr, flush=True)
             with contextlib.suppress(OSError):

@@ -87,9 +87,8 @@ def opened_folder(path: Path, *, force: bool) -> Iterator[Path]:
         fresh.mkdir(PRIVATE_DIRECTORY)
         yield fresh
         for file in fresh.iterdir():
-            file.chmod(PRIVATE_FILE)
-            _give(file)
-        _give(fresh)
+            _make_private(file, PRIVATE_FILE)
+        _make_private(fresh, PRIVATE_DIRECTORY)
         if os.path.lexists(path):
             _remove_earlier(path, {file.suffix for file in fresh.iterdir()})
         fresh.rename(path)
@@ -120,7 +119,17 @@ def _fresh(path: Path, mode: int) -> Iterator[tuple[Path, BinaryIO]]:
         fresh.unlink(missing_ok=True)
 
 
-def _give(made: Path | int) -> None:
+def _make_private(made: Path, mode: int) -> None:
+    """By its descriptor: a process in the reader's box may not do it by name."""
+    descriptor = os.open(made, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        os.fchmod(descriptor, mode)
+        _give(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _give(made: int) -> None:
     """Through sudo it is the user's who called it."""
     owner = invoking_user()
     if owner is not None:

@@ -38,6 +38,8 @@ _WHERE: tuple[tuple[str, str, str, dict[str, object]], ...] = (
     ("statements", "text", "memory_bytes", {"statement_id": "a", "server": "a"}),
     ("database_files", "object", "path", {}),
     ("measurements", "subject", "ts_ns", {"tool": "log", "metric": "made", "value": 1.0}),
+    ("kernel_log", "text", "ts_ns", {"level": 3, "left_out": 0}),
+    ("containers", "image", "cgroup", {"id": "a", "runtime": "docker"}),
 )
 
 
@@ -48,7 +50,9 @@ def test_forty_injections_stay_in_their_cells(
     table: str, column: str, key: str, more: dict[str, object], tmp_path: Path
 ) -> None:
     story = Story(seconds=2.0)
-    keys = [str(at) if key == "path" else at for at in range(5000, 5000 + len(INJECTIONS))]
+    keys = [
+        str(at) if key in ("path", "cgroup") else at for at in range(5000, 5000 + len(INJECTIONS))
+    ]
     for at, text in zip(keys, INJECTIONS, strict=True):
         story.add(table, **more, **{key: at, column: text})
     where = str(story.write(tmp_path / "made.iowhy").path)
@@ -73,6 +77,22 @@ def test_a_sentence_of_ours_has_them_as_a_value_on_one_line(text: str, tmp_path:
     sentences = list(_sentences(found))
     assert any(printable(who)[:200] in one for one in sentences)
     assert all(one == printable(one) and len(one) < 1024 for one in sentences)
+
+
+def test_forty_arguments_are_in_no_answer(tmp_path: Path) -> None:
+    """The command's line has no place in a verdict for a model: what is typed says CMD where it is long."""
+    story = Story(seconds=2.0, argv=("prog", *INJECTIONS)).caller("fdatasync", 100, blocked=4 * MS, reason="sync")  # fmt: skip
+    found = tools.verdict(str(story.write(tmp_path / "made.iowhy").path))
+    assert not [one for one in _texts(found) if any(said in one for said in _SAID)]
+
+
+def _texts(document: object) -> Iterator[str]:
+    """Every value that is text."""
+    if isinstance(document, str):
+        yield document
+    elif isinstance(document, dict | list):
+        for part in document.values() if isinstance(document, dict) else document:
+            yield from _texts(part)
 
 
 def _sentences(document: object) -> Iterator[str]:

@@ -77,6 +77,8 @@ def test_each_tool_answers_a_client_and_changes_nothing(
     assert verdict == json.loads(invoke(["why", "made.iowhy", "--json"]).stdout)
     rows = json.loads(answers["sql"].content[0].text)
     assert (len(rows["rows"]), rows["more"]) == (7, True)
+    # Apart from all prose: what others named is a value of a key.
+    assert answers["sql"].structured_content == rows
     assert sorted(folder.rglob("*")) == before
 
 

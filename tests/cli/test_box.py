@@ -1,10 +1,15 @@
 """A reader of what others made can do nothing else: code that takes it over writes, connects, starts and signals nothing."""
 
+import fcntl
 import json
 import os
+import pty
+import struct
 import subprocess
 import sys
+import termios
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -15,13 +20,13 @@ from tests.sources.reading import FIXTURES
 
 ONE_ROW = Path(__file__).parents[2] / "docs" / "recordings" / "one-row.iowhy.zip"
 
-#: What such code would try, at the end of the process, when all that it imports is there.
+#: What such code would try: where the first byte of others' is read, and at the end of the process, when all that it imports is there.
 _ESCAPES = """
 import atexit, ctypes, json, os, socket, sys
 from pathlib import Path
-there, out = Path(sys.argv[1]), sys.argv[2]
+there, out, others, may = Path(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4].split()
 libc = ctypes.CDLL(None, use_errno=True)
-said = os.open(out, os.O_WRONLY)
+said = os.open(out, os.O_WRONLY | os.O_APPEND)
 tries = {
     "write": lambda: (there / "new").write_text("x"),
     "append": lambda: (there / "kept").open("a"),
@@ -37,6 +42,8 @@ tries = {
     "trace": lambda: libc.ptrace(16, os.getppid(), 0, 0) == 0 or refused(),
     "ring": lambda: libc.syscall(425, 1, 0) >= 0 or refused(),
 }
+for name in may:
+    del tries[name]
 def refused():
     raise PermissionError
 def escape():
@@ -50,9 +57,15 @@ def escape():
         except OSError as error:
             if error.errno != 18:  # EXDEV: a link would lead out of what it may write
                 done.append(f"{name}: {error}")
-    os.write(said, json.dumps(done).encode())
+    os.write(said, json.dumps(done).encode() + b"\\n")
+begun = []
+def hook(event, words):
+    if event == "open" and not begun and str(words[0]).startswith(others):
+        begun.append(words[0])
+        escape()
+sys.addaudithook(hook)
 atexit.register(escape)
-sys.argv = ["iowhy", *sys.argv[3:]]
+sys.argv = ["iowhy", *sys.argv[5:]]
 from iowhy.cli.main import main
 main()
 """
@@ -67,32 +80,75 @@ def boxed() -> None:
         pytest.skip("this kernel has no Landlock of version 6, or no seccomp")
 
 
-@pytest.mark.usefixtures("boxed")
-@pytest.mark.parametrize(
-    ("words", "may"),
-    [
-        (["why", "REC"], []),
-        (["sql", "REC", "SELECT count(*) FROM syscalls", "--format", "csv", "-o", "rows.csv"], []),
-        (["html", "REC", "-o", "page.html"], []),
-        (["export", "REC", "-o", "trace.pftrace"], []),
-        (["diagnose", str(FIXTURES / "iostat-12-plain.txt"), "-o", "d.iowhy"], ["start"]),
-    ],
+#: Each command that reads what others made, and what else it may do.
+_COMMANDS: tuple[tuple[str, str], ...] = (
+    ("why REC", ""),
+    ("report sync REC", ""),
+    ("sql REC FROM+syscalls --format csv -o rows.csv", ""),
+    ("html REC -o page.html", ""),
+    ("check REC", ""),
+    ("what-if REC", ""),
+    ("compare REC REC", ""),
+    ("pack DIR -o packed.zip", ""),
+    ("export REC -o trace.pftrace", ""),
+    ("export REC --to csv -o tables", ""),
+    ("export REC --to parquet -o tables", ""),
+    ("top REC", ""),
+    ("diagnose TEXT -o d.iowhy", "start"),
+    ("fleet report causes REC", "start"),
+    ("fleet report sync REC", "start"),
+    ("fleet check REC", "start"),
+    ("fleet pack REC -o packs", "start"),
 )
-def test_nothing_is_left_to_do(words: list[str], may: list[str], tmp_path: Path) -> None:
+
+
+@pytest.mark.usefixtures("boxed")
+@pytest.mark.parametrize(("typed", "may"), _COMMANDS, ids=[one[0] for one in _COMMANDS])
+def test_nothing_is_left_to_do(
+    typed: str, may: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     there, here, said = tmp_path / "there", tmp_path / "here", tmp_path / "said"
     there.mkdir()
     here.mkdir()
     said.touch()
     (there / "kept").write_text("as it was")
-    words = [str(ONE_ROW) if word == "REC" else word for word in words]
-    script = _ESCAPES.replace('"start": lambda: os.execv("/bin/true", ["true"]),', "") if may else _ESCAPES  # fmt: skip
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(there), str(said), *words],
-        cwd=here, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert json.loads(said.read_text()) == []
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with zipfile.ZipFile(ONE_ROW) as packed:
+        packed.extractall(tmp_path)
+    stands = {
+        "REC": str(ONE_ROW),
+        "DIR": str(tmp_path / "one-row.iowhy"),
+        "TEXT": str(FIXTURES / "iostat-12-plain.txt"),
+    }
+    others = next(stands[word] for word in typed.split() if word in stands)
+    words = [stands.get(word, word.replace("+", " ")) for word in typed.split()]
+    command = [sys.executable, "-c", _ESCAPES, str(there), str(said), others, may, *words]
+    status, shown = on_terminal(command, here) if words[0] == "top" else piped(command, here)
+    assert status == 0, shown
+    assert [json.loads(line) for line in said.read_text().splitlines()] == [[], []]
     assert (there / "kept").read_text() == "as it was" and len(list(there.iterdir())) == 1
+
+
+def piped(command: list[str], here: Path) -> tuple[int, str]:
+    done = subprocess.run(command, cwd=here, capture_output=True, text=True, check=False)
+    return done.returncode, done.stderr
+
+
+def on_terminal(command: list[str], here: Path) -> tuple[int, str]:
+    """Its status, once it is left by `q` after it has shown what it found."""
+    main, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
+    environment = {**os.environ, "TERM": "xterm-256color"}
+    shown = b""
+    with subprocess.Popen(command, cwd=here, env=environment, stdin=terminal, stdout=terminal, stderr=terminal) as view:  # fmt: skip
+        os.close(terminal)
+        with suppress(OSError):  # it has gone
+            while part := os.read(main, 65536):
+                shown += part
+                if b"finished" in shown:
+                    os.write(main, b"q")
+        os.close(main)
+    return view.returncode, shown.decode(errors="replace")
 
 
 @pytest.mark.usefixtures("boxed")

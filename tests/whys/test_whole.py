@@ -55,7 +55,16 @@ WITNESSED = {
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("kept")
-    for name in {*WITNESSED.values(), "copied-up", "far", "written-in-part", "quota", "compressed"}:
+    more = {
+        "copied-up",
+        "far",
+        "written-in-part",
+        "quota",
+        "compressed",
+        "small-blocks",
+        "one-thread",
+    }
+    for name in {*WITNESSED.values(), *more}:
         with zipfile.ZipFile(KEPT / f"{name}.iowhy.zip") as packed:
             packed.extractall(folder)
     return folder
@@ -147,6 +156,10 @@ def test_nor_is_one_without_what_a_rival_needs(name: str, sensor: str, tmp_path:
         ("one-row", "cpu_samples", ("flush-cost", 0.9)),
         ("copied-up", "neighbours", ("overlay-copy-up", 0.95)),
         ("quota", "flight_sums", ("cpu-throttled", 0.9)),
+        # Names of threads, and calls that are not kept one by one, tell of time in which it does nothing.
+        ("small-blocks", "threads", ("small-requests", 0.9)),
+        ("one-row", "syscall_totals", ("flush-cost", 0.9)),
+        ("one-row", "threads", ("flush-cost", 0.9)),
     ],
 )
 def test_what_it_does_not_hang_on_lowers_nothing(
@@ -206,3 +219,13 @@ def test_a_ring_s_worker_makes_no_calls(tmp_path: Path) -> None:
 def live(manifest: Manifest) -> Manifest:
     """As the recorder writes it, to its end."""
     return replace(manifest, recorder=replace(manifest.recorder, version="1"))
+
+
+@pytest.mark.parametrize(
+    ("name", "table"), [("throttled-writer", "threads"), ("one-thread", "syscall_totals")]
+)
+def test_it_does_where_that_time_could_be_its_own(name: str, table: str, copy: Copied) -> None:
+    """Who is paused, by the command's threads; what the kernel computes, by the calls that are not kept one by one."""
+    whole = first(judge(open_recording(copy(name))))
+    lost = first(judge(lacking(copy(name), table, 1.0, "announced")))
+    assert whole[0] == lost[0] and lost[1] < SURE <= whole[1]

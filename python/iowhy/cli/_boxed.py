@@ -20,9 +20,11 @@ def opened(path: str | Path, *written: Path | None) -> "Recording":
     return found
 
 
-def enter(paths: Iterable[str | Path], written: Iterable[Path | None] = ()) -> None:
-    """Before recordings at paths are read; not yet if one of them is fetched first."""
+def enter(
+    paths: Iterable[str | Path], written: Iterable[Path | None] = (), *, programs: bool = False
+) -> None:
+    """Before recordings at paths are read; not yet if one of them is fetched first. `programs` as in box.py."""
     from iowhy.recordings.object_store import is_stored
 
     if not any(is_stored(Path(path)) for path in paths):
-        box.enter([one for one in written if one is not None])
+        box.enter([one for one in written if one is not None], programs=programs)

@@ -99,8 +99,9 @@ def command(options: Options) -> None:
         return
     if not form.folder:
         check_free(to, options.force)
-    # Files of a folder get their rights one by one; a browser is started.
-    recording = _opened(options, *(() if form.folder or options.open_ else (to,)))
+    # A folder gets its name in the one above it; a browser is started.
+    written = to.absolute().parent if form.folder else to
+    recording = _opened(options, *(() if options.open_ else (written,)))
     with working(f"exporting {options.recording}"):
         if form.folder:
             with opened_folder(to, force=options.force) as folder:

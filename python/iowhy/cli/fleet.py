@@ -1,5 +1,7 @@
 """`iowhy fleet`: questions to many recordings at once."""
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -58,6 +60,8 @@ def report(options: Report) -> None:
     if not options.where:
         raise Problem("fleet-report-of-what", name=options.name)
     check_destination(options.table)
+    if options.spark is None:
+        _enter(options.where, options.table.output)
     part = options.part
     filters = filters_of_part(part)
     paths = places(options.where)
@@ -136,6 +140,7 @@ def check(options: Check) -> None:
     if not options.where:
         raise Problem("fleet-check-of-what")
     check_destination(options.table)
+    _enter(options.where, options.table.output)
     paths = places(options.where)
     counted: Counter[str] = Counter()
     listed = []
@@ -174,6 +179,7 @@ def pack(options: Pack) -> None:
 
     if not options.where or options.to is None:
         raise Problem("fleet-pack-of-what")
+    _enter(options.where, options.to)
     paths = places(options.where)
     left_out = LeftOut()
     new = packs = 0
@@ -185,6 +191,18 @@ def pack(options: Pack) -> None:
     finally:
         _say_left_out(left_out)
     say(f"{new:,} new recordings in {packs:,} packs below {options.to}")
+
+
+def _enter(where: Sequence[str], written: Path | None) -> None:
+    """Who judges is another process of ours, which is as bound as this one; verdicts are kept in the user's cache."""
+    from iowhy.cli._boxed import enter
+    from iowhy.fleet.cache_folder import cache_folder
+
+    cache = cache_folder()
+    if cache is not None:
+        with suppress(OSError):
+            cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+    enter(where, [cache, written], programs=True)
 
 
 COMMANDS = {"report": (Report, report), "check": (Check, check), "pack": (Pack, pack)}

@@ -54,6 +54,7 @@ class Options:
 
 def command(options: Options) -> None:
     """Look at a recording as it grows: who waits for what, files, devices, findings so far."""
+    from iowhy.cli._boxed import enter
     from iowhy.cli._watched import must_be_terminal, show
 
     if sum([options.recording is not None, bool(options.pids), options.all_]) != 1:
@@ -64,6 +65,7 @@ def command(options: Options) -> None:
     if options.recording is None:
         _record(options)
         return
+    enter([options.recording])
     from iowhy.recordings.packed import is_packed
     from iowhy.sources.printed import printed_beside
 

@@ -6,6 +6,7 @@ from functools import cache
 from iowhy.recordings.schema import tables
 from iowhy.sentences import Sentence, worded
 from iowhy.tables import sensors
+from iowhy.whys import classes
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate
 
@@ -51,6 +52,15 @@ _DESCRIBED = frozenset(
 )
 
 
+#: Of which time alone a table tells, next to what others tell of it: the calls that are not kept one by one, and the names of threads, which
+#: distinguish servers and who waits for whom. Sensors by which a cause knows its own from others', by the command's threads.
+_TELLS = {
+    "syscall_totals": frozenset({classes.IDLE, classes.KERNEL}),
+    "threads": frozenset({classes.IDLE}),
+}
+_KNOWS_ITS_OWN = frozenset({"page_cache", "dirty_throttle", "async_operations"})
+
+
 #: What lowers a confidence: its factor, what it is then at most, and the reason.
 _Doubt = tuple[float, float, Sentence]
 
@@ -67,6 +77,7 @@ def confidence(
     if facts.manifest.source != "live":
         rivals = ()
     hangs_on = _tables((*candidate.needs, *_BASIS[facts.budget.basis], *rivals))
+    hangs_on -= {one for one in hangs_on & _TELLS.keys() if not _matters(facts, candidate, one)}
     for factor, most, said in (
         *_of_rows(facts, hangs_on),
         *_of_sensors(facts, candidate, rivals),
@@ -81,6 +92,18 @@ def _tables(names: Collection[str]) -> frozenset[str]:
     """What sensors fill, of these names those that are; sums of it, and what describes it."""
     own = {table for name in names for table in _filled(name)}
     return frozenset(own | {one.name for one in tables().values() if one.sums in own})
+
+
+def _matters(facts: Facts, candidate: Candidate, table: str) -> bool:
+    """Whether the time that a table tells of could be as much as what the candidate claims, or is a part of it."""
+    claimed = frozenset(cls for claim in candidate.claims for cls in claim.classes)
+    told = _TELLS[table]
+    if candidate.fixed_share is not None or not facts.budget.known or not claimed or claimed & told:
+        return True
+    own = _KNOWS_ITS_OWN.intersection(candidate.needs) or facts.relations.has("async_operations")
+    if table == "threads" and own:
+        return True
+    return facts.budget.elapsed(*told) >= facts.budget.elapsed(*claimed)
 
 
 @cache

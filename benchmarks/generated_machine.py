@@ -299,16 +299,7 @@ def _limits(rng: np.random.Generator, end_ns: int) -> Tables:
             for op, each_ms in (("READ", 7), ("WRITE", 11))
         ),
         "kernel_log": _log(end_ns),
-        "volume_limits": pa.table(
-            {
-                "ts_ns": [START_NS, end_ns - 1],
-                "dev": [DISK, DISK],
-                "volume_requests_ns": [10**9, 10**9 + 5],
-                "volume_bytes_ns": [0, 0],
-                "machine_requests_ns": [0, 3],
-                "machine_bytes_ns": [7, 7],
-            }
-        ),
+        "volume_limits": _volume(end_ns),
         **_statements(end_ns),
         "measurements": pa.table(
             {
@@ -319,6 +310,20 @@ def _limits(rng: np.random.Generator, end_ns: int) -> Tables:
             }
         ),
     }
+
+
+def _volume(end_ns: int) -> pa.Table:
+    """What a bought volume counts of its limits."""
+    return pa.table(
+        {
+            "ts_ns": [START_NS, end_ns - 1],
+            "dev": [DISK, DISK],
+            "volume_requests_ns": [10**9, 10**9 + 5],
+            "volume_bytes_ns": [0, 0],
+            "machine_requests_ns": [0, 3],
+            "machine_bytes_ns": [7, 7],
+        }
+    )
 
 
 def _log(end_ns: int) -> pa.Table:

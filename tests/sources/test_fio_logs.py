@@ -67,16 +67,14 @@ def test_a_rate_that_stands_still_from_the_first_second(tmp_path: Path) -> None:
     assert [one.cause for one in found.findings[:1]] == ["device-saturated"]
     assert "device-capped" not in {one.cause for one in found.findings}
     stands = next(
-        one
-        for one in found.findings[0].chain
-        if one.statement.id == "device-saturated.stands-still"
+        one for one in found.findings[0].chain if one.statement.id == "device-saturated.same-rate"
     )
     assert stands.value == pytest.approx(300, rel=0.03)
     assert found.findings[0].confidence <= 0.5
     # With the seconds before, it is known.
     whole = judge(of(LOGS, tmp_path / "whole").recording)
     assert all(
-        link.statement.id != "device-saturated.stands-still"
+        link.statement.id != "device-saturated.same-rate"
         for one in whole.findings
         for link in one.chain
     )

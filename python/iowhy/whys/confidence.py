@@ -95,7 +95,7 @@ def _tables(names: Collection[str]) -> frozenset[str]:
 
 
 def _matters(facts: Facts, candidate: Candidate, table: str) -> bool:
-    """Whether the time that a table tells of could be as much as what the candidate claims, or is a part of it."""
+    """Whether the time that a table shows could be as much as what the candidate claims, or is a part of it."""
     claimed = frozenset(cls for claim in candidate.claims for cls in claim.classes)
     told = _TELLS[table]
     if candidate.fixed_share is not None or not facts.budget.known or not claimed or claimed & told:

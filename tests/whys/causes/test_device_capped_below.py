@@ -40,7 +40,7 @@ def test_a_volume_that_counts_itself_at_its_limit(judged: Judge) -> None:
     absent(judged(chips), "device-capped")
     verdict = judged(tells(even(spread=0.3), volume_requests=0.9))
     found = leads(verdict, "device-capped", 0.9)
-    assert numbers(verdict, "device-capped.told")["share"] == pytest.approx(0.9)
+    assert numbers(verdict, "device-capped.own-count")["share"] == pytest.approx(0.9)
     assert found.confidence > 0.9
     assert found.fixes[0].do.values["whole"] == "sda"
 
@@ -61,7 +61,7 @@ def test_a_volume_that_counts_nothing_is_not_at_what_was_bought(judged: Judge) -
     # What single requests show is so: another limit than those that it counts.
     verdict = judged(tells(held(1000)))
     leads(verdict, "device-capped", 0.9)
-    assert numbers(verdict, "device-capped.told")["share"] == 0
+    assert numbers(verdict, "device-capped.own-count")["share"] == 0
     # Read once, it tells nothing.
     once = tells(even(uneven=0.025))
     once.tables["devices"][0]["model"] = EBS
@@ -105,7 +105,7 @@ def test_an_array_of_bought_volumes_is_bought(judged: Judge) -> None:
         assert judged(story).finds("device-capped") == found  # type: ignore[attr-defined]
     verdict = judged(tells(story, BELOW, volume_requests=0.7))
     leads(verdict, "device-capped", 0.9)
-    assert numbers(verdict, "device-capped.told")["share"] == pytest.approx(0.7)
+    assert numbers(verdict, "device-capped.own-count")["share"] == pytest.approx(0.7)
 
 
 def test_a_driver_that_gives_it_one_at_a_time(judged: Judge) -> None:

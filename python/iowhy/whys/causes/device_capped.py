@@ -21,7 +21,14 @@ ALL = 0.4
 #: The need is at most so many times the ceiling: beyond that, other limits are met first.
 MOST = 20.0
 #: What shows it, and how well.
-CONFIDENCE = {"told": 0.97, "burst": 0.9, "alone": 0.9, "passed": 0.9, "even": 0.7, "model": 0.85}
+CONFIDENCE = {
+    "counted": 0.97,
+    "burst": 0.9,
+    "alone": 0.9,
+    "passed": 0.9,
+    "even": 0.7,
+    "model": 0.85,
+}
 
 
 def find(facts: Facts) -> Candidate | None:
@@ -160,7 +167,7 @@ def _chain(facts: Facts, found: Ceiling, needed: float) -> tuple[Link, ...]:
     return chain_of(
         links.in_calls(facts, classes.STORAGE, "is spent waiting for storage"),
         link(at, found.per_s, found.unit, "devices-over-time"),
-        _told(found),
+        _own_count(found),
         _below(found),
         _alone(facts, found),
         _above(found),
@@ -182,24 +189,24 @@ def _chain(facts: Facts, found: Ceiling, needed: float) -> tuple[Link, ...]:
     )
 
 
-def _told(found: Ceiling) -> Link | None:
+def _own_count(found: Ceiling) -> Link | None:
     """What the volume counts itself."""
-    told = found.told
-    if told is None:
+    own_count = found.own_count
+    if own_count is None:
         return None
     return link(
         worded(
-            "device-capped.told",
+            "device-capped.own-count",
             "{device} counts itself at a limit "
-            + ("of the machine " if told.of_machine else "")
-            + ("of bytes" if told.counts == "bytes" else "of requests")
+            + ("of the machine " if own_count.of_machine else "")
+            + ("of bytes" if own_count.counts == "bytes" else "of requests")
             + " for {share:share} of the time"
-            if told.most_ns
+            if own_count.most_ns
             else "{device}, which counts when it is at a limit that was bought, was at none",
             device=found.name,
-            share=told.share,
+            share=own_count.share,
         ),
-        told.share,
+        own_count.share,
         "share",
         "volume-limits",
     )
@@ -412,7 +419,7 @@ CAUSE = Cause(
             "credits come back while it rests; a slice may hold the end of a rest",
         ),
         Threshold(
-            "of the time that a volume counts itself at its limit, at least", ceilings.TOLD, "share",
+            "of the time that a volume counts itself at its limit, at least", ceilings.COUNTED, "share",
             "it counts moments, too, in which little waits",
         ),
         Threshold(

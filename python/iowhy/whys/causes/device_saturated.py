@@ -328,7 +328,7 @@ def _stands_still(facts: Facts) -> Link | None:
     if found is None or top is None or facts.ceiling is not None:
         return None
     said = worded(
-        "device-saturated.stands-still",
+        "device-saturated.same-rate",
         "its rate stands still at {requests:count} requests/s ({spread:share} more or less), and more at once only wait longer",
         requests=found.requests_per_s,
         spread=found.spread,

@@ -72,7 +72,7 @@ def part(relations: Relations, dev: int, below: int) -> float:
     return min(1.0, (moved.get(dev) or 0.0) / max(moved.get(below) or 0.0, 1.0))
 
 
-class Told(Struct, frozen=True):
+class OwnCount(Struct, frozen=True):
     """What a volume counts itself: for how long more was asked of it than was bought."""
 
     dev: int
@@ -109,10 +109,10 @@ class Told(Struct, frozen=True):
         return min(1.0, self.most_ns / self.span_ns)
 
 
-def told(relations: Relations, dev: int) -> Told | None:
+def own_count(relations: Relations, dev: int) -> OwnCount | None:
     """What a volume counts, of an array the member that is at a limit for longest; None: it does not count, or nothing could read it."""
     if not relations.has("volume_limits"):
         return None
-    known = {one.dev: one for one in relations.read(Told, "SELECT * FROM told_limits")}
+    known = {one.dev: one for one in relations.read(OwnCount, "SELECT * FROM told_limits")}
     found = [known[one] for one in (dev, *members(relations, dev)) if one in known]
     return max(found, key=lambda one: one.share, default=None)

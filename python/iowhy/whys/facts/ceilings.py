@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from iowhy.relations import Relations
 from iowhy.whys.facts import below_ceiling
-from iowhy.whys.facts.below_ceiling import Below, Told
+from iowhy.whys.facts.below_ceiling import Below, OwnCount
 from iowhy.whys.facts.ceiling_requests import (
     PASSED,
     PASSED_BY_CLOCK,
@@ -24,7 +24,7 @@ from iowhy.whys.facts.devices import turns
 LEAST_NS = 1_000_000_000
 SLICES = 4
 #: What single requests show without those.
-SINGLE = ("alone", "passed", "told")
+SINGLE = ("alone", "passed", "counted")
 #: Of the time in which requests queue and the rate is not above the ceiling, at the ceiling.
 STEADY = 0.7
 #: Requests at once that a device can serve if it has a rate and answers one alone so quickly: rate times latency (Little's law). From 1 on that
@@ -60,8 +60,8 @@ PARTS = 3.0
 PART = 0.1
 #: A ceiling is measured within that.
 NEAR = 0.03
-#: Of the time that a volume tells of, at its limit, from which that shows it; below NONE it tells that it was not.
-TOLD = 0.1
+#: Of the time that a volume says of, at its limit, from which that shows it; below NONE it says that it was not.
+COUNTED = 0.1
 NONE = 0.001
 
 
@@ -108,8 +108,8 @@ class Ceiling(Struct, frozen=True):
     `name` is the device's, `names` those whose sum stands still. `counts`: requests, bytes, or "either", where all requests are of one size.
     `share`: at it, of the device's busy time. `alone_ns`: the same request, if it does not wait for the ceiling; `at_most`: each of them may have waited for it a little. `thinks_ns`: between a thread's request and its next. `above_requests_per_s`:
     what it did for `above_ns` (until `above_until_ns` after the begin of all, where that was at the begin) before or between.
-    `by`: what shows that it is not the device's own: told (the volume counts it itself), alone, burst, passed, even, model. `above`: the device
-    that is asked and is on this one; `part`: of what this one moves, what that one does. `told`: what the
+    `by`: what shows that it is not the device's own: counted (the volume counts it itself), alone, burst, passed, even, model. `above`: the device
+    that is asked and is on this one; `part`: of what this one moves, what that one does. `own_count`: what the
     volume counts of it.
     """
 
@@ -131,13 +131,13 @@ class Ceiling(Struct, frozen=True):
     size_bytes: int | None
     above: str | None = None
     part: float = 1.0
-    told: Told | None = None
+    own_count: OwnCount | None = None
 
     @property
     def of_machine(self) -> bool:
         """Whether it is one of all volumes of the machine."""
         return bool(self.names) or (
-            self.by == "told" and self.told is not None and self.told.of_machine
+            self.by == "counted" and self.own_count is not None and self.own_count.of_machine
         )
 
     @property
@@ -180,7 +180,9 @@ def ceiling(
         found = (
             None
             if part < PART
-            else _of(relations, evidence, at, below_ceiling.told(relations, at.dev), jumps, at.dev)
+            else _of(
+                relations, evidence, at, below_ceiling.own_count(relations, at.dev), jumps, at.dev
+            )
         )
         if found is not None:
             return replace(found, above=None if at.dev == dev else layers[0].name, part=part)
@@ -191,7 +193,7 @@ def _of(
     relations: Relations,
     evidence: Relations,
     at: Below | None,
-    told: Told | None,
+    own_count: OwnCount | None,
     jumps: float | None,
     dev: int,
 ) -> Ceiling | None:
@@ -211,10 +213,10 @@ def _of(
     longest = max(one.at_ns for one in found)
     most = [one for one in found if one.at_ns >= 0.9 * longest]
     best = min(most, key=lambda one: (one.spread, one.counts != "requests"))
-    tells = told is not None and told.share >= TOLD
-    counts = told.counts if tells and told is not None else _counts(best)
+    says = own_count is not None and own_count.share >= COUNTED
+    counts = own_count.counts if says and own_count is not None else _counts(best)
     same = (one for one in found if one.counts == counts and _alike(one, best))
-    return _made(relations, evidence, next(same, best), counts, jumps, at, told)
+    return _made(relations, evidence, next(same, best), counts, jumps, at, own_count)
 
 
 def _alike(one: Rates, other: Rates) -> bool:
@@ -288,7 +290,7 @@ def _made(
     counts: str,
     jumps: float | None,
     at: Below | None,
-    told: Told | None,
+    own_count: OwnCount | None,
 ) -> Ceiling | None:
     """If something shows that it is not the device's own limit."""
     writes, in_order = one.read_share < 0.9, jumps is not None and jumps < 0.3
@@ -298,8 +300,8 @@ def _made(
     deviates = clock(relations, one)
     timed = deviates is not None and deviates <= CLOCK
     few_slices = one.slices < SLICES
-    tells = told is not None and told.share >= TOLD
-    if few_slices and not timed and not tells:
+    says = own_count is not None and own_count.share >= COUNTED
+    if few_slices and not timed and not says:
         return None
     below = quick(evidence, one)
     alone, alone_ns = _alone(one, below, timed=timed)
@@ -307,7 +309,7 @@ def _made(
     passed = below.passed >= (PASSED_BY_CLOCK if timed else PASSED) and one.above_ns < ABOVE_NS
     enough = alone >= (1 if timed else ALONE)
     known = below.passed_ns if passed else alone_ns if enough else None
-    by = _by(one, counts, known, at, told, timed=timed, writes=writes, passed=passed)
+    by = _by(one, counts, known, at, own_count, timed=timed, writes=writes, passed=passed)
     if by is None or (few_slices and by not in SINGLE):
         return None
     # The first of those that passed woke the device, the last waited for the bucket.
@@ -337,7 +339,7 @@ def _made(
         if above is None or one.above_last_ns is None
         else one.above_last_ns - begin,
         size_bytes=None if at is None else at.size_bytes,
-        told=told,
+        own_count=own_count,
     )
 
 
@@ -355,20 +357,20 @@ def _by(
     counts: str,
     alone_ns: float | None,
     at: Below | None,
-    told: Told | None,
+    own_count: OwnCount | None,
     *,
     timed: bool,
     writes: bool,
     passed: bool,
 ) -> str | None:
     """What shows that the ceiling is not the device's own."""
-    if told is not None and told.share >= TOLD:
-        return "told"
+    if own_count is not None and own_count.share >= COUNTED:
+        return "counted"
     # A flash disk takes writes into its memory, until that is full: then they come slower, but unevenly.
     even = timed or one.even
     sure = even or not writes
     # What a volume that counts its limits does not count is not what was bought.
-    never = told is not None and told.share < NONE
+    never = own_count is not None and own_count.share < NONE
     # Credits that were spent come back while it rests, and not while requests queue.
     spent = one.again_ns <= AGAIN * one.above_ns
     if one.above_ns >= ABOVE_NS and spent and sure:

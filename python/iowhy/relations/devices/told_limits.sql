@@ -1,6 +1,5 @@
 -- title: How long more was asked of a volume than was bought, as the volume counts it
 -- uses: volume_limits
--- filtered as: volume_limits
 -- Only of volumes that count it (Amazon's) and were read twice.
 -- column dev: the volume, id
 -- column span_ns: from its first reading to its last, ns

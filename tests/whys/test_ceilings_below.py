@@ -10,10 +10,10 @@ from iowhy.relations.narrowed import Narrowed
 from iowhy.whys.facts import facts_of
 from iowhy.whys.verdict import verdict_of
 
-from ..conftest import Judge, absent, finding, leads
-from ..made import KIB, MS, Row, Story, pasted
-from ..made.base import DISK, START, S
-from .test_device_capped import US, held, numbers
+from .causes.test_device_capped import US, held, numbers
+from .conftest import Judge, absent, finding, leads
+from .made import KIB, MS, Row, Story, pasted
+from .made.base import DISK, START, S
 
 BELOW = DISK + 16
 EBS = "Amazon Elastic Block Store"
@@ -102,7 +102,7 @@ def test_an_array_of_bought_volumes_is_bought(judged: Judge) -> None:
         for nth, model in enumerate(models):
             story.device(BELOW + nth, f"nvme{nth}n1", model=model)
             story.add("device_layers", dev=DISK, below_dev=BELOW + nth)
-        assert judged(story).finds("device-capped") == found  # type: ignore[attr-defined]
+        assert (finding(judged(story), "device-capped") is not None) == found
     verdict = judged(tells(story, BELOW, volume_requests=0.7))
     leads(verdict, "device-capped", 0.9)
     assert numbers(verdict, "device-capped.own-count")["share"] == pytest.approx(0.7)
@@ -114,7 +114,7 @@ def test_a_driver_that_gives_it_one_at_a_time(judged: Judge) -> None:
     leads(judged(story), "device-capped", 0.9)
     for at_once, found in ((1, False), (32, True), (None, True)):
         story.tables["devices"][0]["driver_requests"] = at_once
-        assert judged(story).finds("device-capped") == found, at_once  # type: ignore[attr-defined]
+        assert (finding(judged(story), "device-capped") is not None) == found, at_once
 
 
 def test_a_stretch_after_what_shows_the_ceiling(tmp_path: Path) -> None:

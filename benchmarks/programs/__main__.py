@@ -1,4 +1,4 @@
-"""What programs are told, tried: each case broken and fixed on a scratch disk, and the broken one recorded and judged.
+"""The advice on programs, tried: each case broken and fixed on a scratch disk, and the broken one recorded and judged.
 
 python -m benchmarks.programs [NAME]...      as root; prints a row for each, and keeps it in python/iowhy/whys/tried.toml
 

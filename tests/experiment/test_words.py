@@ -14,10 +14,10 @@ from msgspec.structs import replace
 from iowhy.errors import Problem
 from iowhy.experiments import confirm, metric, result
 from iowhy.experiments.condition import BASELINE, Condition
-from iowhy.experiments.foretold import Foretold, compared
 from iowhy.experiments.interval import Interval
 from iowhy.experiments.lever_answer import Verdict
 from iowhy.experiments.levers import levers
+from iowhy.experiments.predicted import Predicted, compared
 from iowhy.experiments.result import Judged, Result, as_json, save_beside, save_json
 from iowhy.experiments.sentence import plain, sentence
 from iowhy.experiments.table import judge_table
@@ -311,7 +311,7 @@ def test_less_of_a_resource_that_makes_it_faster_refutes_nothing():
 
 def test_a_lever_is_compared_with_the_prediction_for_the_same_change():
     found = made({"sync-free off": 0.2}, {"sync-free": [OFF]})
-    right = Foretold("no-syncs", Interval(0.21, 0.18, 0.24))
+    right = Predicted("no-syncs", Interval(0.21, 0.18, 0.24))
     wrong_ = replace(right, times=Interval(0.8, 0.7, 0.9))
     other = replace(right, change="in-memory")
     (one,) = compared((other, right), found.answers)

@@ -127,7 +127,7 @@ def test_of_sleep_it_is_the_code_of_who_sets_the_pace(make: Make) -> None:
     assert said(recorded(make, [waits, limits], **tables), idle) == [
         "called by crunch (crunch.c:40) ← step ← main (sampled, 100 % of that time)"
     ]
-    # That of who waits for it is not its own.
+    # The path of a thread that waits for it is not its own.
     assert said(recorded(make, [waits], **tables), idle) == []
 
 

@@ -78,7 +78,7 @@ def test_next_to_others_the_scheduler_and_the_priority_come_first(setting):
 
 
 def test_no_setting_is_worth_more_than_what_if_leaves(setting):
-    found = names(setting, shares={classes.READ: 0.8}, foretold={"in-memory": 0.99})
+    found = names(setting, shares={classes.READ: 0.8}, predicted={"in-memory": 0.99})
     assert "read_ahead_kb" not in dict(found)
 
 

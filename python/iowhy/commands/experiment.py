@@ -15,7 +15,7 @@ from iowhy.users import leave_root
 from iowhy.whys.proof_time import USUAL_S
 
 if TYPE_CHECKING:  # slow to import: NumPy, and DuckDB
-    from iowhy.experiments.foretold import Foretold
+    from iowhy.experiments.predicted import Predicted
     from iowhy.experiments.result import Result
     from iowhy.recordings import Recording
     from iowhy.whys.finding import Finding
@@ -68,7 +68,7 @@ def _result_of(options: Options, progress: Progress, *, leave: bool) -> "Result"
         same_command=same,
         recorded_s=known.seconds if same else None,
         within_s=_within_s(options),
-        foretold=known.foretold if same else (),
+        predicted=known.predicted if same else (),
     )
     found = run(request, listener(progress))
     # Nothing that is left to do needs root, and what it is saved beside is the user's.
@@ -137,13 +137,13 @@ class _Known(Struct, frozen=True):
     findings: tuple["Finding", ...] = ()
     files: tuple[Path, ...] = ()
     seconds: float | None = None
-    foretold: tuple["Foretold", ...] = ()
+    predicted: tuple["Predicted", ...] = ()
     shares: Mapping[str, float] = {}
 
 
 def _known(opened: "Recording") -> _Known:
-    from iowhy.experiments.foretold import Foretold
     from iowhy.experiments.interval import Interval
+    from iowhy.experiments.predicted import Predicted
     from iowhy.model.predictions import predictions_of
     from iowhy.whys import classes
     from iowhy.whys.facts import facts_of
@@ -157,7 +157,7 @@ def _known(opened: "Recording") -> _Known:
             used(facts.relations, facts.page_bytes),
             verdict.shares_of_s,
             tuple(
-                Foretold(
+                Predicted(
                     one.id,
                     Interval(
                         one.after_s / one.before_s,

@@ -35,7 +35,7 @@ def tune(options: Options, progress: Progress, *, leave: bool = True) -> "Tuned"
     clues = Clues(
         known.shares,
         troubles_of(known.findings),
-        {one.change: one.times.value for one in known.foretold},
+        {one.change: one.times.value for one in known.predicted},
         known=bool(known.shares),
         allow_unsafe=options.allow_unsafe,
     )

@@ -15,12 +15,12 @@ from iowhy.errors import Problem
 from iowhy.experiments import confirm, load
 from iowhy.experiments.condition import BASELINE, Condition
 from iowhy.experiments.executor import LiveExecutor
-from iowhy.experiments.foretold import Foretold, compared
 from iowhy.experiments.job import Job
 from iowhy.experiments.lever import CannotAct, Level, Lever
 from iowhy.experiments.levers import levers, named
 from iowhy.experiments.listener import Listener
 from iowhy.experiments.neighbours import loud
+from iowhy.experiments.predicted import Predicted, compared
 from iowhy.experiments.result import Result
 from iowhy.experiments.sentence import sentence
 from iowhy.experiments.setting import Profile, Setting
@@ -45,7 +45,7 @@ class Request(Struct, frozen=True):
     ``files`` are those that the command is known to use. ``recorded_s`` is how long it took when it was recorded.
     ``same_command`` is that ``findings`` are of this command: only then are they confirmed or refuted.
     ``runs`` fixes the number of blocks; else they run from ``least`` to ``most`` until resolved, and in all no longer than ``within_s``.
-    ``foretold`` is what the recording predicts, which the levers' answers are compared with.
+    ``predicted`` is what the recording predicts, which the levers' answers are compared with.
     """
 
     job: Job
@@ -63,7 +63,7 @@ class Request(Struct, frozen=True):
     same_command: bool = True
     recorded_s: float | None = None
     within_s: float | None = None
-    foretold: Sequence[Foretold] = ()
+    predicted: Sequence[Predicted] = ()
 
 
 def experiment(request: Request, listener: Listener | None = None) -> Result:
@@ -154,7 +154,7 @@ def _result(
         failed=tuple((condition.name, why) for condition, why in done.failed.items()),
         notes=tuple(notes),
         findings=judged if neighbours is None else confirm.unheard(judged),
-        compared=compared(request.foretold, answers) if neighbours is None else (),
+        compared=compared(request.predicted, answers) if neighbours is None else (),
         recording=request.recording,
         settings={
             "cache": job.cache,

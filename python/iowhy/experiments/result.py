@@ -13,8 +13,8 @@ from msgspec import Struct, field, to_builtins
 from iowhy.errors import Problem
 from iowhy.experiments.command import shown
 from iowhy.experiments.condition import Condition, Trial
-from iowhy.experiments.foretold import Compared
 from iowhy.experiments.lever_answer import Answer
+from iowhy.experiments.predicted import Compared
 from iowhy.users import inside_as_owner
 from iowhy.version import VERSION
 from iowhy.written_files import PRIVATE_DIRECTORY, put, write_whole

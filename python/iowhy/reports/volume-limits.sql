@@ -16,6 +16,6 @@ SELECT
     t.volume_bytes_ns / t.span_ns AS volume_bytes_share,
     t.machine_requests_ns / t.span_ns AS machine_requests_share,
     t.machine_bytes_ns / t.span_ns AS machine_bytes_share
-FROM told_limits t
+FROM counted_limits t
 LEFT JOIN (SELECT dev, max(name) AS name FROM devices GROUP BY dev) d ON d.dev = t.dev
 ORDER BY d.name, t.dev

@@ -28,7 +28,7 @@ class Clues(Struct, frozen=True):
 
     shares: Mapping[str, float] = {}
     troubles: Mapping[str, float] = {}
-    foretold: Mapping[str, float] = {}
+    predicted: Mapping[str, float] = {}
     known: bool = False
     allow_unsafe: bool = False
 

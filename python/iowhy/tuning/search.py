@@ -117,7 +117,7 @@ def ranked(
         if why is not None:
             cannot.append((knob.name, why))
             continue
-        bound = 1 - clues.foretold.get(knob.bounded_by, 0.0)
+        bound = 1 - clues.predicted.get(knob.bounded_by, 0.0)
         for number, value in enumerate(values):
             worth = min(value.worth, bound)
             if worth >= _LEAST_WORTH:

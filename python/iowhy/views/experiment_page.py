@@ -10,9 +10,9 @@ from iowhy import units
 from iowhy.experiments.circumstances import Circumstances, Ran, circumstances
 from iowhy.experiments.command import shown
 from iowhy.experiments.condition import BASELINE, Condition
-from iowhy.experiments.foretold import Compared
 from iowhy.experiments.interval import Interval
 from iowhy.experiments.lever_answer import Answer, Response, Verdict
+from iowhy.experiments.predicted import Compared
 from iowhy.experiments.result import Judged, Result, save_json
 from iowhy.experiments.sentence import plain, with_interval
 from iowhy.masking import masked

@@ -52,12 +52,13 @@ _DESCRIBED = frozenset(
 )
 
 
-#: Of which time alone a table tells, next to what others tell of it: the calls that are not kept one by one, and the names of threads, which
-#: distinguish servers and who waits for whom. Sensors by which a cause knows its own from others', by the command's threads.
-_TELLS = {
+#: Classes of time of which a table alone shows something: it has the calls that are not kept one by one, or the names of threads, by which
+#: servers are known, and which thread waits for which.
+_SHOWS = {
     "syscall_totals": frozenset({classes.IDLE, classes.KERNEL}),
     "threads": frozenset({classes.IDLE}),
 }
+#: Sensors of causes that find the command's own part by its threads.
 _KNOWS_ITS_OWN = frozenset({"page_cache", "dirty_throttle", "async_operations"})
 
 
@@ -77,7 +78,7 @@ def confidence(
     if facts.manifest.source != "live":
         rivals = ()
     hangs_on = _tables((*candidate.needs, *_BASIS[facts.budget.basis], *rivals))
-    hangs_on -= {one for one in hangs_on & _TELLS.keys() if not _matters(facts, candidate, one)}
+    hangs_on -= {one for one in hangs_on & _SHOWS.keys() if not _matters(facts, candidate, one)}
     for factor, most, said in (
         *_of_rows(facts, hangs_on),
         *_of_sensors(facts, candidate, rivals),
@@ -97,13 +98,18 @@ def _tables(names: Collection[str]) -> frozenset[str]:
 def _matters(facts: Facts, candidate: Candidate, table: str) -> bool:
     """Whether the time that a table shows could be as much as what the candidate claims, or is a part of it."""
     claimed = frozenset(cls for claim in candidate.claims for cls in claim.classes)
-    told = _TELLS[table]
-    if candidate.fixed_share is not None or not facts.budget.known or not claimed or claimed & told:
+    shown = _SHOWS[table]
+    if (
+        candidate.fixed_share is not None
+        or not facts.budget.known
+        or not claimed
+        or claimed & shown
+    ):
         return True
     own = _KNOWS_ITS_OWN.intersection(candidate.needs) or facts.relations.has("async_operations")
     if table == "threads" and own:
         return True
-    return facts.budget.elapsed(*told) >= facts.budget.elapsed(*claimed)
+    return facts.budget.elapsed(*shown) >= facts.budget.elapsed(*claimed)
 
 
 @cache

@@ -110,18 +110,22 @@ def _suspected(
     return (*listed, *by_class)[:MOST], command
 
 
+def _again() -> str:
+    return f"`{as_root()} run -a --duration 10s` while it runs again"
+
+
 def _of_class(facts: Facts, cls: str) -> tuple[list[Suspect], str]:
     """What could take the time of a class, the likelier first, and the command."""
     if facts.run.pasted:
         return _of_text(facts, cls), ""
     if cls in classes.STORAGE or cls == classes.THROTTLED:
-        return _of_storage(facts), f"`{as_root()} run -a --duration 10s` while it runs again"
+        return _of_storage(facts), _again()
     if cls == classes.LOCK:
-        return _of_lock(facts), f"`{as_root()} run -a --duration 10s` while it runs again"
+        return _of_lock(facts), _again()
     if cls in classes.CPU:
         return _of_cpu(facts), "`iowhy report callers`"
     if cls == classes.UNEXPLAINED:
-        return _of_unknown(facts), f"`{as_root()} run -a --duration 10s` while it runs again"
+        return _of_unknown(facts), _again()
     waits = facts.budget.heaviest_reasons(frozenset({cls}))
     reasons = [f"{percent(share)} of the time is {reason}" for reason, share in waits[:MOST]]
     return [Suspect(one) for one in reasons], "`iowhy report waits`"

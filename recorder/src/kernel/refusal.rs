@@ -33,7 +33,7 @@ impl Refusal {
         format!("this kernel refuses {program}: ")
     }
 
-    /// What is said of it: the sensors that it costs, or parts of them. None: another program stands in for it.
+    /// Which sensors, or parts of them, it costs. None: another program replaces it.
     pub fn told(&self, sensors: &[Sensor]) -> Option<String> {
         let reason = Refusal::reason(&self.program);
         let lacks = |one: &&Sensor| one.why.as_ref().is_some_and(|why| why.contains(&reason));

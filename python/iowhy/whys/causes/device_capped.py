@@ -8,7 +8,7 @@ from iowhy.whys import classes, evidence, links, named, next_command, tariffs, t
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.causes.dirty_throttled import dirty_reasons, fits
 from iowhy.whys.chain import chain_of, link
-from iowhy.whys.facts import Facts, ceiling_requests, ceilings
+from iowhy.whys.facts import Facts, below_ceiling, ceiling_requests, ceilings
 from iowhy.whys.facts.ceilings import Ceiling
 from iowhy.whys.facts.io_limits import DeviceLimits
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
@@ -419,7 +419,7 @@ CAUSE = Cause(
             "credits come back while it rests; a slice may hold the end of a rest",
         ),
         Threshold(
-            "of the time that a volume counts itself at its limit, at least", ceilings.COUNTED, "share",
+            "of the time that a volume counts itself at its limit, at least", below_ceiling.COUNTED, "share",
             "it counts moments, too, in which little waits",
         ),
         Threshold(

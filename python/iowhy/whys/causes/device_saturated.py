@@ -136,8 +136,11 @@ def _says(
 
 
 def _by_remedy(facts: Facts) -> dict[Remedy, Saving]:
-    faster = {_faster(facts): _BY_DEVICES[_FASTER]}
-    return {**_BY_DEVICES, **faster, _THROUGH: _not_read_back(facts)}
+    return {**_with_devices(facts), _THROUGH: _not_read_back(facts)}
+
+
+def _with_devices(facts: Facts) -> dict[Remedy, Saving]:
+    return {**_BY_DEVICES, _faster(facts): _BY_DEVICES[_FASTER]}
 
 
 def _well_used(facts: Facts) -> tuple[Remedy, ...]:
@@ -158,7 +161,7 @@ def _faster(facts: Facts) -> Remedy:
 def _in_order(facts: Facts) -> tuple[Remedy, ...]:
     """In large pieces; by who cannot change the program, from memory."""
     path, room = named.file(facts), facts.machine.cache_room_bytes
-    large = _written_in_order(facts) if evidence.only_writes(facts) else _asked_in_order(facts)
+    large = _pieces(facts)
     fits = room is not None and facts.requests.bytes <= room / 2
     reads = facts.requests.direction == "read" and not evidence.direct_io(facts)
     if path is None or not fits or not reads:
@@ -166,21 +169,13 @@ def _in_order(facts: Facts) -> tuple[Remedy, ...]:
     return (large, evidence.read_first(facts), _faster(facts), _SPLIT)
 
 
-def _asked_in_order(facts: Facts) -> Remedy:
-    do = worded(
-        "device-saturated.in-order",
-        "Ask for {data} in order, 1 MiB at a time",
-        data=named.data(facts),
-    )
-    return Remedy(do, risk=_LARGER.risk, for_authors=True)
-
-
-def _written_in_order(facts: Facts) -> Remedy:
-    do = worded(
-        "device-saturated.write-in-order",
-        "Write {data} in order, 1 MiB at a time",
-        data=named.data(facts),
-    )
+def _pieces(facts: Facts) -> Remedy:
+    """Large ones, in order."""
+    data, pieces = named.data(facts), "{data} in order, 1 MiB at a time"
+    if not evidence.only_writes(facts):
+        do = worded("device-saturated.in-order", f"Ask for {pieces}", data=data)
+        return Remedy(do, risk=_LARGER.risk, for_authors=True)
+    do = worded("device-saturated.write-in-order", f"Write {pieces}", data=data)
     return Remedy(do, risk="a crash loses more of what was not written yet", for_authors=True)
 
 
@@ -306,7 +301,7 @@ def _device_alone(facts: Facts) -> Candidate | None:
             depth=found.depth,
         ),
         saving=_HALF if large else _SHORTER,
-        by_remedy={**_BY_DEVICES, _faster(facts): _BY_DEVICES[_FASTER]},
+        by_remedy=_with_devices(facts),
         remedies=_well_used(facts) if large else _in_order(facts),
         confidence=0.7 if known and stands is None else 0.5,
         lowered_by=(
@@ -324,8 +319,8 @@ _WHOSE = "one request at a time (fio's `--iodepth=1`) would show whether the lim
 def _stands_still(facts: Facts) -> Link | None:
     """That its rate does, where nothing shows whose limit that is."""
     top = facts.devices.top
-    found = None if top is None else ceilings.standing(facts.relations, top.dev)
-    if found is None or top is None or facts.ceiling is not None:
+    found = ceilings.standing(facts.relations, None if top is None else top.dev)
+    if found is None or facts.ceiling is not None:
         return None
     said = worded(
         "device-saturated.same-rate",
@@ -336,11 +331,11 @@ def _stands_still(facts: Facts) -> Link | None:
     return link(said, found.requests_per_s, "1/s", "devices-over-time")
 
 
-def _full(facts: Facts, depth: float | None) -> Link | None:
+def _full(facts: Facts, depth: float) -> Link | None:
     """That as many requests are in flight as its driver gives it at a time."""
     dev = facts.requests.dev
     most = None if dev is None else below_ceiling.stack(facts.relations, dev)[0].at_once
-    if most is None or depth is None or depth < FULL * most:
+    if most is None or depth < FULL * most:
         return None
     said = worded(
         "device-saturated.at-once",

@@ -34,7 +34,7 @@ def find(facts: Facts) -> Candidate | None:
         ),
         who=found.comm or "",
         saving=saving.all_of_it("if it is not frozen"),
-        remedies=(_find(who), _thaw(found)),
+        remedies=(_find(who), _thaw(found.mount, again=found.until_ns is not None)),
         needs=("waits", "stacks"),
         confidence=0.9,
     )
@@ -99,14 +99,12 @@ def _find(who: list[str]) -> Remedy:
     )
 
 
-def _thaw(found: Frozen | None) -> Remedy:
-    mount = None if found is None else found.mount
+def _thaw(mount: str | None = None, *, again: bool = False) -> Remedy:
     typed = "" if mount is None else f": `fsfreeze --unfreeze {quoted(mount)}`"
-    ended = found is not None and found.until_ns is not None
     return Remedy(
         worded(
             "filesystem-frozen.thaw",
-            f"{'If it is frozen again, thaw it' if ended else 'Thaw it'}{{typed}}",
+            ("If it is frozen again, thaw it" if again else "Thaw it") + "{typed}",
             typed=typed,
         ),
         risk="a backup or snapshot that is being taken may need a repair",
@@ -136,7 +134,7 @@ CAUSE = Cause(
     ),
     remedies=(
         Remedy(worded("filesystem-frozen.freeze-later", "Freeze it when nothing writes"), risk="the backup or snapshot is taken later"),
-        _thaw(None),
+        _thaw(),
     ),
     find=find,
     unseen_without=("waits",),

@@ -14,6 +14,9 @@ MODELS = (
 )
 #: Deeper is nothing that anybody builds; a recording that says so is damaged.
 _DEEPEST = 8
+#: Of the time that a volume counts, at its limit, from which that shows it; below NONE it counts that it was not.
+COUNTED = 0.1
+NONE = 0.001
 
 
 class Below(Struct, frozen=True):
@@ -108,11 +111,21 @@ class OwnCount(Struct, frozen=True):
         """Of the time, at that limit."""
         return min(1.0, self.most_ns / self.span_ns)
 
+    @property
+    def at_limit(self) -> bool:
+        """Whether that shows the ceiling."""
+        return self.share >= COUNTED
+
+    @property
+    def never(self) -> bool:
+        """Whether it was at none."""
+        return self.share < NONE
+
 
 def own_count(relations: Relations, dev: int) -> OwnCount | None:
     """What a volume counts, of an array the member that is at a limit for longest; None: it does not count, or nothing could read it."""
     if not relations.has("volume_limits"):
         return None
-    known = {one.dev: one for one in relations.read(OwnCount, "SELECT * FROM told_limits")}
+    known = {one.dev: one for one in relations.read(OwnCount, "SELECT * FROM counted_limits")}
     found = [known[one] for one in (dev, *members(relations, dev)) if one in known]
     return max(found, key=lambda one: one.share, default=None)

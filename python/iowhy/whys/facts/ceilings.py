@@ -60,9 +60,6 @@ PARTS = 3.0
 PART = 0.1
 #: A ceiling is measured within that.
 NEAR = 0.03
-#: Of the time that a volume says of, at its limit, from which that shows it; below NONE it says that it was not.
-COUNTED = 0.1
-NONE = 0.001
 
 
 class Rates(Held, frozen=True):
@@ -85,6 +82,11 @@ class Rates(Held, frozen=True):
     quiet_wait_ns: float | None
     parts_vary: float | None
     least_part: float | None
+
+    @property
+    def share(self) -> float:
+        """Of the busy time, at the ceiling."""
+        return min(1.0, self.at_ns / max(self.busy_ns, 1))
 
     @property
     def even(self) -> bool:
@@ -156,9 +158,11 @@ class Ceiling(Struct, frozen=True):
         return self.bytes_per_s / self.requests_per_s
 
 
-_RATES = """
-SELECT * EXCLUDE (above_bytes) FROM device_ceilings WHERE dev = {dev} OR dev IS NULL
-"""
+def _rates(relations: Relations, dev: int | None) -> list[Rates]:
+    """Of a device, and of all together."""
+    of_device = f"dev = {dev or 0} OR dev IS NULL"
+    sql = f"SELECT * EXCLUDE (above_bytes) FROM device_ceilings WHERE {of_device}"
+    return relations.read(Rates, sql)
 
 
 def ceiling(
@@ -198,7 +202,7 @@ def _of(
     dev: int,
 ) -> Ceiling | None:
     """Of one device; of all together if `at` is none."""
-    rows = relations.read(Rates, _RATES.format(dev=dev))
+    rows = _rates(relations, dev)
     found = [one for one in rows if (one.dev is None) == (at is None) and one.steady]
     if at is None:
         found = [
@@ -213,8 +217,7 @@ def _of(
     longest = max(one.at_ns for one in found)
     most = [one for one in found if one.at_ns >= 0.9 * longest]
     best = min(most, key=lambda one: (one.spread, one.counts != "requests"))
-    says = own_count is not None and own_count.share >= COUNTED
-    counts = own_count.counts if says and own_count is not None else _counts(best)
+    counts = own_count.counts if own_count is not None and own_count.at_limit else _counts(best)
     same = (one for one in found if one.counts == counts and _alike(one, best))
     return _made(relations, evidence, next(same, best), counts, jumps, at, own_count)
 
@@ -229,14 +232,12 @@ def stands(relations: Relations, dev: int | None) -> bool:
     if dev is None or not relations.has("disk_samples"):
         return False
     layers = below_ceiling.stack(relations, dev)
-    return any(
-        one.still for at in layers for one in relations.read(Rates, _RATES.format(dev=at.dev))
-    )
+    return any(one.still for at in layers for one in _rates(relations, at.dev))
 
 
 def within(relations: Relations, whole: Ceiling) -> Ceiling | None:
     """A ceiling that all of a recording shows, in a stretch of it: if the rate stands still there, too, at the same height."""
-    rows = relations.read(Rates, _RATES.format(dev=0 if whole.dev is None else whole.dev))
+    rows = _rates(relations, whole.dev)
     for one in rows:
         same = one.dev == whole.dev and whole.counts in (one.counts, "either")
         at = whole.bytes_per_s if one.counts == "bytes" else whole.requests_per_s
@@ -246,7 +247,7 @@ def within(relations: Relations, whole: Ceiling) -> Ceiling | None:
                 whole,
                 requests_per_s=one.requests_per_s,
                 bytes_per_s=one.bytes_per_s,
-                share=min(1.0, one.at_ns / max(one.busy_ns, 1)),
+                share=one.share,
                 wait_ns=one.wait_ns,
                 thinks_ns=thinks(relations, one),
                 above_until_ns=None,
@@ -266,7 +267,7 @@ def standing(relations: Relations, dev: int | None) -> Standing | None:
     """Of a device of which no request alone is known, and that never did more: its own limit, or one that was bought."""
     if dev is None or relations.has("block_requests") or not relations.has("disk_samples"):
         return None
-    rows = relations.read(Rates, _RATES.format(dev=dev))
+    rows = _rates(relations, dev)
     found = [one for one in rows if one.dev == dev and one.steady and one.even]
     unknown = [one for one in found if one.quiet_requests < QUIET and one.above_ns < ABOVE_NS]
     if not unknown or len(unknown) < len(found):
@@ -300,8 +301,7 @@ def _made(
     deviates = clock(relations, one)
     timed = deviates is not None and deviates <= CLOCK
     few_slices = one.slices < SLICES
-    says = own_count is not None and own_count.share >= COUNTED
-    if few_slices and not timed and not says:
+    if few_slices and not timed and not (own_count is not None and own_count.at_limit):
         return None
     below = quick(evidence, one)
     alone, alone_ns = _alone(one, below, timed=timed)
@@ -327,7 +327,7 @@ def _made(
         counts=counts,
         requests_per_s=one.requests_per_s,
         bytes_per_s=one.bytes_per_s,
-        share=min(1.0, one.at_ns / max(one.busy_ns, 1)),
+        share=one.share,
         wait_ns=one.wait_ns,
         by=by,
         alone_ns=None if known is None else usual_ns or known,
@@ -364,13 +364,13 @@ def _by(
     passed: bool,
 ) -> str | None:
     """What shows that the ceiling is not the device's own."""
-    if own_count is not None and own_count.share >= COUNTED:
+    if own_count is not None and own_count.at_limit:
         return "counted"
     # A flash disk takes writes into its memory, until that is full: then they come slower, but unevenly.
     even = timed or one.even
     sure = even or not writes
     # What a volume that counts its limits does not count is not what was bought.
-    never = own_count is not None and own_count.share < NONE
+    never = own_count is not None and own_count.never
     # Credits that were spent come back while it rests, and not while requests queue.
     spent = one.again_ns <= AGAIN * one.above_ns
     if one.above_ns >= ABOVE_NS and spent and sure:

@@ -9,7 +9,7 @@ from iowhy.experiments.lever_answer import Answer
 from iowhy.experiments.levers import levers
 
 
-class Foretold(Struct, frozen=True):
+class Predicted(Struct, frozen=True):
     """Of a change by its id in `iowhy what-if`: times as long as without it."""
 
     change: str
@@ -32,9 +32,9 @@ class Compared(Struct, frozen=True):
         return self.predicted.low <= high and low <= self.predicted.high
 
 
-def compared(foretold: Sequence[Foretold], answers: Sequence[Answer]) -> tuple[Compared, ...]:
+def compared(predicted: Sequence[Predicted], answers: Sequence[Answer]) -> tuple[Compared, ...]:
     """Those of levers that do what a prediction is about."""
-    by_change = {one.change: one for one in foretold}
+    by_change = {one.change: one for one in predicted}
     found = []
     for answer in answers:
         made = by_change.get(levers()[answer.lever].predicted_by)

@@ -34,7 +34,8 @@ if os.fork() == 0:
 os.wait()
 plain.wait()
 entitle("demo: last hunter2=3")
-work(0.4)
+# From /proc a title is read at most a second apart (readings/src/titles.rs).
+work(1.5)
 """
 
 

@@ -32,6 +32,53 @@ def test_the_neighbour_is_named(judged: Judge) -> None:
     assert tells(chain(found), "backup", "process 77")
 
 
+def written_back(*dirtied: tuple[int, str]) -> Story:
+    """The kernel's workers write what these others dirtied; nobody: what was dirty before."""
+    story = reader()
+    for tgid in (77, 78):
+        story.requests(
+            800,
+            op="write",
+            bytes_=512 * KIB,
+            service=10 * MS,
+            depth=8,
+            own=False,
+            ino=None,
+            tgid=tgid,
+        )
+        story.add("neighbours", tgid=tgid, comm=f"kworker/u8:{tgid}+flush-8:0")
+    options = {"kind": "ext4", "options": "rw", "block_bytes": 4096}
+    story.add("filesystems", dev=DISK + 1, mount="/data", disk_dev=DISK, **options)
+    for tgid, comm in dirtied:
+        story.add("neighbours", tgid=tgid, comm=comm)
+        story.add(
+            "dirtied_by_others",
+            ts_ns=START,
+            interval_ns=story.elapsed,
+            tgid=tgid,
+            dev=DISK + 1,
+            pages=9000,
+        )
+    return story
+
+
+def test_the_kernels_workers_are_no_job_of_somebody(judged: Judge) -> None:
+    found = leads(judged(written_back()), "device-contended", 0.7)
+    assert found.summary.id == "device-contended.written-back"
+    assert [one.do.id for one in found.fixes] == [
+        "device-contended.less-dirty",
+        "device-contended.earlier",
+    ]
+    found = leads(judged(written_back((90, "kworker/u8:9"))), "device-contended", 0.7)
+    assert found.summary.id == "device-contended.written-back"
+
+
+def test_who_dirtied_what_they_write_is_named(judged: Judge) -> None:
+    found = leads(judged(written_back((90, "backup"))), "device-contended", 0.7)
+    assert found.summary.id == "device-contended.by-whom"
+    assert tells(chain(found), "backup", "process 90")
+
+
 @pytest.mark.parametrize(
     ("scheduler", "weighs"), [("none", False), ("kyber", False), ("bfq", True), (None, True)]
 )

@@ -3,9 +3,10 @@
 -- filtered as: nothing
 -- Who causes something is the group that holds most of it, never one process of a group that holds more. Processes of one
 -- program are one group, whatever their titles (postgres: checkpointer); of several titles the group is called as the program.
+-- Workers of the kernel are one group: what they write back, others made dirty.
 -- column tgid: process, id
 -- column group_key: distinguishes the groups, text
--- column level: container, service, session, program or process, text
+-- column level: container, service, session, program, process or kernel (its workers), text
 -- column container: what the container, service or session is called; NULL in none, text
 -- column container_id: its id, text
 -- column comm: name of the process (named_processes), text
@@ -14,11 +15,13 @@ SELECT
     n.tgid,
     CASE
         WHEN n.container_id IS NOT NULL THEN 'in ' || n.container_id
+        WHEN n.program LIKE 'kworker/%' THEN 'kernel'
         WHEN n.program IS NOT NULL THEN 'of ' || n.program
         ELSE CAST(n.tgid AS VARCHAR)
     END AS group_key,
     CASE
         WHEN n.container_id IS NOT NULL THEN coalesce(c.level, 'container')
+        WHEN n.program LIKE 'kworker/%' THEN 'kernel'
         WHEN n.program IS NOT NULL THEN 'program'
         ELSE 'process'
     END AS level,

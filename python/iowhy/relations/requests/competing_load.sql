@@ -5,7 +5,7 @@
 -- kept: table
 -- column resource: requests or dirty pages, text
 -- column dev: block device, id
--- column level: container, service, session, program or process, text
+-- column level: container, service, session, program, process or kernel (its workers), text
 -- column container: what the container, service or session is called, or a program of several titles, text
 -- column comm: the title or program with most of it, text
 -- column programs: its titles and programs, count

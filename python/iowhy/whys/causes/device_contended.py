@@ -32,11 +32,14 @@ def find(facts: Facts) -> Candidate | None:
     beside = requests.others_beside_share if _has_requests(facts) else None
     if beside is not None and beside < BESIDE:
         return None
-    dirtier = requests.dirtied_by if _waits_for_writeback(facts) else None
+    writeback = requests.written_back or _waits_for_writeback(facts)
+    dirtier = requests.dirtied_by if writeback else None
     loudest = requests.others_name
     who = f", most by {loudest}" if loudest else ""
     if dirtier is not None:
         who = f", most for writing what {dirtier.who()} dirtied"
+    elif requests.written_back:
+        who = ", most for writing back what was dirty"
     return Candidate(
         claims=(Claim(classes.STORAGE, fraction=others),),
         chain=chain_of(
@@ -68,12 +71,12 @@ def find(facts: Facts) -> Candidate | None:
             ),
         ),
         summary=_says(facts, dirtier, loudest),
-        saving=saving.all_of_it("if nothing else uses the device"),
-        remedies=(
-            _later(facts, dirtier, loudest),
-            _LESS_DIRTY if dirtier is not None else _weight(facts),
-            _another(facts),
+        saving=saving.all_of_it(
+            "if nothing was dirty before"
+            if requests.written_back and dirtier is None
+            else "if nothing else uses the device"
         ),
+        remedies=_remedies(facts, dirtier, loudest),
         needs=("block_requests",),
     )
 
@@ -81,6 +84,13 @@ def find(facts: Facts) -> Candidate | None:
 def _says(facts: Facts, dirtier: Culprit | None, loudest: str | None) -> Sentence:
     """Who keeps the device busy; `loudest` is a file if no process is known."""
     who = loudest if dirtier is None else dirtier.who()
+    if dirtier is None and facts.requests.written_back:
+        return worded(
+            "device-contended.written-back",
+            "waiting for {device}, busy writing back {dirty:bytes} that others dirtied",
+            device=facts.requests.device,
+            dirty=facts.requests.others_bytes,
+        )
     by = (
         "busy writing what {who} dirtied"
         if dirtier is not None
@@ -94,6 +104,14 @@ def _says(facts: Facts, dirtier: Culprit | None, loudest: str | None) -> Sentenc
         device=facts.requests.device,
         who=None if who is None else named.other(facts, who),
     )
+
+
+def _remedies(facts: Facts, dirtier: Culprit | None, loudest: str | None) -> tuple[Remedy, ...]:
+    """The kernel's workers are no job that could run at another time."""
+    if dirtier is None and facts.requests.written_back:
+        return _LESS_DIRTY, _EARLIER
+    second = _LESS_DIRTY if dirtier is not None else _weight(facts)
+    return _later(facts, dirtier, loudest), second, _another(facts)
 
 
 def _later(facts: Facts, dirtier: Culprit | None, loudest: str | None) -> Remedy:
@@ -211,6 +229,10 @@ _LESS_DIRTY = Remedy(
     ),
     risk="all programs that write much get slower",
 )
+_EARLIER = Remedy(
+    worded("device-contended.earlier", "Write it back earlier, when nothing waits: `sync`"),
+    risk="the device is busy then",
+)
 _ANOTHER = Remedy(
     worded("device-contended.other-device-any", "Move its data to another device"),
     risk="downtime while data moves",
@@ -251,6 +273,8 @@ CAUSE = Cause(
     remedies=(
         _LATER,
         _WEIGHT,
+        _LESS_DIRTY,
+        _EARLIER,
         _ANOTHER,
     ),
     experiment="fast-device",

@@ -23,6 +23,11 @@ class Culprit(Struct, frozen=True):
     processes: int
     load: float | None
 
+    @property
+    def is_kernel(self) -> bool:
+        """Its workers, which work for others."""
+        return self.level == "kernel"
+
     def who(self, more: str | None = None) -> str:
         """`dd (process 77)`, `dd (8 processes)`, `container prod/db/app (dd, 8 processes)`; `more` is behind the number."""
         number = f"{self.processes} processes" if self.processes > 1 else f"process {self.tgid}"

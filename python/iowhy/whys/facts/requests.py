@@ -25,7 +25,8 @@ class Requests(Struct, frozen=True):
     `direction`: read or write where the command waits for one of them most of the time; sizes,
     order, service and its own depth are then of that one.
     `dirtied_by`: who outside the command made most pages dirty on its filesystems.
-    `others_share`: of the time of all requests on the device, that of other processes' requests.
+    `others_share`: of the time of all requests on the device, that of other processes' requests. `written_back`: the
+    kernel's workers made most of these, so that they are what somebody made dirty before; `others_name` is then a file.
     `others_beside_share`: of the time with a request of the command (or of a kernel thread) in
     flight, that with one of another process in flight too.
     `busy_share`: of the elapsed time, with at least one request in flight; `depth`: the mean number
@@ -66,6 +67,7 @@ class Requests(Struct, frozen=True):
     others_beside_share: float | None = None
     others_bytes: float = 0.0
     others_name: str | None = None
+    written_back: bool = False
     dirtied_by: Culprit | None = None
     owners: tuple[Owner, ...] = ()
     other_file_bytes: float | None = None
@@ -219,7 +221,9 @@ def measure(relations: Relations, direction: str | None, pasted: bool) -> Reques
     dev, way = totals.dev, of(direction)
     own = "command" if direction is None else f"command_{direction}"
     flushes = flushed(relations)
+    culprit = most_loading(relations, "requests", dev) if totals.others_share else None
     by_others = relations.has("dirtied_by_others")
+    dirtier = most_loading(relations, "dirty pages", dev) if by_others else None
     return relations.one(
         Requests,
         totals_sql,
@@ -230,8 +234,9 @@ def measure(relations: Relations, direction: str | None, pasted: bool) -> Reques
         flush_ns=sum(one.time_ns for one in flushes),
         flush_wall_ns=flushing_ns(relations, flushes),
         flushed=flushes,
-        others_name=_others(relations, dev) if totals.others_share else None,
-        dirtied_by=most_loading(relations, "dirty pages", dev) if by_others else None,
+        others_name=_others(relations, dev, culprit),
+        written_back=culprit is not None and culprit.is_kernel and _mostly_write(relations, dev),
+        dirtied_by=None if dirtier is None or dirtier.is_kernel else dirtier,
         owners=owners(relations, dev, totals.time_ns),
         other_file_bytes=_unsynced_bytes(relations, dev),
     )
@@ -264,9 +269,20 @@ def of(direction: str | None) -> str:
     return "true" if direction is None else f"op = '{direction}'"
 
 
-def _others(relations: Relations, dev: int) -> str | None:
-    """Who else used the device most (the relation competing_load), with the file that it used most; where no process is known, the file."""
-    culprit = most_loading(relations, "requests", dev)
+def _mostly_write(relations: Relations, dev: int) -> bool:
+    """Whether others' requests on the device are writes, by most of their time."""
+    writes = "sum(CASE WHEN op = 'write' THEN time_ns ELSE 0 END)"
+    return bool(
+        relations.value(
+            bool,
+            f"""SELECT coalesce(2 * {writes} > sum(time_ns), false) FROM request_totals
+            WHERE dev = {dev} AND whose = 'others'""",
+        )
+    )
+
+
+def _others(relations: Relations, dev: int, culprit: Culprit | None) -> str | None:
+    """Who else used the device most, with the file that it used most; where no process is known, or only the kernel's workers, the file."""
     whose = ""
     if culprit is not None:
         whose = f"""AND q.tgid IN (
@@ -283,7 +299,7 @@ def _others(relations: Relations, dev: int) -> str | None:
         LEFT JOIN named_files AS f ON f.dev = b.owner_dev AND f.ino = b.owner_ino LIMIT 1
         """,
     )
-    return path if culprit is None else culprit.who(path)
+    return path if culprit is None or culprit.is_kernel else culprit.who(path)
 
 
 def _unsynced_bytes(relations: Relations, dev: int) -> float | None:

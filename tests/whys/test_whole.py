@@ -19,7 +19,7 @@ from tests.in_memory import in_memory
 from tests.torture.thinnings import KEPT, SURE, remove, thin_table
 from tests.whys.test_unseen import without
 
-from .made import MS, START, Story
+from .made import DISK, MS, START, Story
 
 #: Table → a kept recording in which another one counts it.
 WITNESSED = {
@@ -32,6 +32,7 @@ WITNESSED = {
     "threads": "noisy",
     "block_requests": "one-row",
     "request_sums": "one-row",
+    "flight_sums": "one-row",
     "flush_sums": "one-row",
     "jump_sums": "written-twice",
     "size_sums": "written-twice",
@@ -229,3 +230,35 @@ def test_it_does_where_that_time_could_be_its_own(name: str, table: str, copy: C
     whole = first(judge(open_recording(copy(name))))
     lost = first(judge(lacking(copy(name), table, 1.0, "announced")))
     assert whole[0] == lost[0] and lost[1] < SURE <= whole[1]
+
+
+def test_an_exit_does_not_return(tmp_path: Path) -> None:
+    """What a process waits for while it ends, it waits for in a call that has no end."""
+    story = Story(2.0).thread(blocked=0.5).idle_call("wait4", 0.1)
+    for number in range(100):
+        story.wait(START + number * 10 * MS, 9 * MS, "memory_map_lock", "exit_group")
+    assert "syscalls" not in short(
+        in_memory(tmp_path / "a.iowhy", live(story._manifest()), story.tables)
+    )
+
+
+def test_a_request_before_the_command_is_in_no_sum_of_flights(tmp_path: Path) -> None:
+    """A discard of another disk, say: request_sums has it, flight_sums those that were queued while the command ran."""
+    story = Story(2.0).caller("read", 20, blocked=10 * MS).requests(20, service=9 * MS)
+    sums = {
+        "area_ns": 1,
+        "busy_ns": 1,
+        "command_area_ns": 1,
+        "command_busy_ns": 1,
+        "command_read_area_ns": 1,
+    }
+    sums |= {"command_read_busy_ns": 1, "command_write_area_ns": 0, "command_write_busy_ns": 0}
+    story.add("flight_sums", dev=DISK, others_area_ns=0, others_busy_ns=0, ours_busy_ns=1, **sums)
+    story.device(9 << 20, "sdb").requests(1, dev=9 << 20, op="discard", own=False, ino=None)
+    before = story.tables["block_requests"][-1]
+    before["queue_ns"] = START - MS
+    made = in_memory(tmp_path / "a.iowhy", live(story._manifest()), story.tables)
+    assert "flight_sums" not in short(made)
+    before["queue_ns"] = START
+    made = in_memory(tmp_path / "b.iowhy", live(story._manifest()), story.tables)
+    assert "flight_sums" in short(made)

@@ -34,6 +34,7 @@ class _Container(Struct, frozen=True):
 
 class _Called(Struct, frozen=True):
     path: str | None
+    is_device: bool
     share: float | None
 
 
@@ -61,24 +62,25 @@ def maps(facts: Facts) -> bool:
 
 def called(facts: Facts, calls: frozenset[str]) -> str | None:
     """The file that has half of the time of these calls; None if none has, or its name is not known."""
-    one = next(iter(_called(facts, calls)), None)
-    return one.path if one is not None and (one.share or 0.0) >= MOST else None
+    return next((one.path for one in _called(facts, calls)[:1] if (one.share or 0.0) >= MOST), None)
+
+
+def in_device(facts: Facts, calls: frozenset[str]) -> bool:
+    """Whether half of the time of these calls is in a device, such as /dev/null or a terminal."""
+    return any(one.is_device and (one.share or 0.0) >= MOST for one in _called(facts, calls)[:1])
 
 
 def _called(facts: Facts, calls: frozenset[str]) -> list[_Called]:
-    """The files in which these calls take most of their time, the longest first."""
-    if not facts.relations.has("syscalls"):
-        return []
+    """The files and devices in which these calls take most of their time, the longest first."""
     return facts.relations.read(
         _Called,
-        f"""SELECT path, share FROM (
-          SELECT f.path, f.kind, c.waited / nullif(sum(c.waited) OVER (), 0) AS share
-          FROM (SELECT dev, ino, sum(total_ns)::DOUBLE AS waited FROM calls_by_file
-              WHERE ino IS NOT NULL AND name IN {classes.quoted(calls)} GROUP BY dev, ino) AS c
-          LEFT JOIN named_files AS f ON f.dev = c.dev AND f.ino = c.ino
-          -- A disk that is read itself has its time, too.
-          WHERE coalesce(f.kind, 'file') IN ('file', 'device')
-        ) AS s WHERE kind IS DISTINCT FROM 'device' ORDER BY share DESC NULLS LAST, path LIMIT {FEW}""",
+        f"""SELECT CASE WHEN f.kind IS DISTINCT FROM 'device' THEN f.path END AS path,
+          coalesce(f.kind = 'device', false) AS is_device, c.waited / nullif(sum(c.waited) OVER (), 0) AS share
+        FROM (SELECT dev, ino, sum(total_ns)::DOUBLE AS waited FROM calls_by_file
+            WHERE ino IS NOT NULL AND name IN {classes.quoted(calls)} GROUP BY dev, ino) AS c
+        LEFT JOIN named_files AS f ON f.dev = c.dev AND f.ino = c.ino
+        WHERE coalesce(f.kind, 'file') IN ('file', 'device')
+        ORDER BY share DESC NULLS LAST, f.path LIMIT {FEW}""",
     )
 
 

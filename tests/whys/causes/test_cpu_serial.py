@@ -5,7 +5,7 @@ import pytest
 from tests.numbers_told import tells
 
 from ..conftest import Judge, absent, chain, finding, fixes_of, leads, links_of, sentence
-from ..made import FS, KIB, MS, Story
+from ..made import FS, KIB, MS, START, Story
 
 
 def test_one_thread_computes(judged: Judge) -> None:
@@ -189,3 +189,46 @@ def test_not_where_it_is_bound_to_all_of_them(judged: Judge) -> None:
     found = leads(judged(bound((0, 1), 2)), "cpu-serial", 0.9)
     assert found.fixes[0].do.id == "cpu-serial.one-per-cpu"
     assert "bound-to" not in links_of(found) and "on all 2 CPUs" in found.gain_condition
+
+
+def starts(starter: str, processes: int, ns: int) -> Story:
+    """One process starts others, one after the other, which compute so long each."""
+    story = Story(2.0).thread(10, 10, user=0.05)
+    story.tables["threads"][0]["comm"] = starter
+    step = story.elapsed // processes
+    for number in range(processes):
+        at, tid = START + number * step, 100 + number
+        story.add(
+            "thread_time", ts_ns=at, interval_ns=step, tgid=tid, tid=tid, cpu_user_ns=ns // 2,
+            cpu_kernel_ns=ns - ns // 2, runnable_ns=0, blocked_ns=0, sleeping_ns=step - ns,
+        )  # fmt: skip
+        story.add(
+            "threads",
+            tid=tid,
+            tgid=tid,
+            ppid=10,
+            comm="grep",
+            start_ns=at + 1,
+            end_ns=at + step,
+            exit_code=0,
+        )
+    return story
+
+
+@pytest.mark.parametrize(
+    ("starter", "do"), [("find", "cpu-serial.find-plus"), ("bash", "cpu-serial.fewer-starts")]
+)
+def test_many_processes_that_do_little_are_what_it_does(
+    judged: Judge, starter: str, do: str
+) -> None:
+    found = leads(judged(starts(starter, 1000, 1_600_000)), "cpu-serial", 0.75)
+    assert found.who == starter and found.summary.id == "cpu-serial.starts"
+    assert found.fixes[0].do.id == do
+    assert found.gain > 0.7
+
+
+@pytest.mark.parametrize(("processes", "ns"), [(20, 9_000_000), (100, 15_000_000)])
+def test_not_few_or_long_ones(judged: Judge, processes: int, ns: int) -> None:
+    """A build: its compilers are many and take their time; and a script of some commands."""
+    found = finding(judged(starts("make", processes, ns)), "cpu-serial")
+    assert found is None or found.fixes[0].do.id != "cpu-serial.fewer-starts"

@@ -16,7 +16,7 @@ from ..conftest import (
     leads,
     links_of,
 )
-from ..made import KIB, MS, START, Row, Story, job
+from ..made import FS, KIB, MS, START, Row, Story, job
 
 
 def test_bytes_at_a_time_cost_the_cpu(judged: Judge) -> None:
@@ -43,6 +43,15 @@ def test_the_calls_that_are_tiny_are_to_be_larger(judged: Judge) -> None:
     both.caller("write", 200_000, tid=11, cpu=1_000, bytes_=1, ino=6, gap="idle")
     found = leads(judged(both.file(5, "/in").file(6, "/out")), "small-requests", 0.9)
     assert "/" not in str(dict(found.fixes[0].do.values)["data"])
+
+
+def test_what_goes_to_a_device_is_called_output(judged: Judge) -> None:
+    """A filter that writes to /dev/null, or a terminal: the file that it reads is not to be written."""
+    story = Story(1.0).caller("write", 400_000, cpu=1_000, bytes_=3, ino=6)
+    story.caller("read", 200, tid=11, cpu=1_000, bytes_=4 * KIB, ino=5, gap="idle").file(5, "/in")
+    story.add("files", dev=FS, ino=6, path="/dev/null", kind="device")
+    found = leads(judged(story), "small-requests", 0.9)
+    assert dict(found.fixes[0].do.values)["data"] == "its output"
 
 
 def test_who_makes_fewer_calls_waits_for_a_cpu_less(judged: Judge) -> None:

@@ -8,6 +8,7 @@ from iowhy.whys import classes, evidence, links, next_command, saving, threshold
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent
 from iowhy.whys.facts import Facts
+from iowhy.whys.facts.short_lived import MANY, SHORT_NS, ShortLived
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
 from iowhy.whys.remedy import Remedy
 
@@ -18,6 +19,8 @@ GAIN = 0.2
 LEFT_OVER = 0.1
 # A busier machine looks like one with a CPU more.
 TOLD_BY_LOAD = 0.6
+# Of the CPU time, that of processes which do little each, from which on starting them is the work.
+STARTS = 0.5
 # In figures of a whole machine: a process that fills a CPU; a device that works, or takes long.
 FILLED = 0.8
 # Such a device is what may be waited for.
@@ -35,13 +38,14 @@ def find(facts: Facts) -> Candidate | None:
         return None
     parallel = budget.modes("parallel") > budget.modes("serial")
     left_over = _left_over(facts)
-    computing_syncs = links.sync_looks_long(facts)
+    computing_syncs, starts = links.sync_looks_long(facts), _starts(facts)
     lowered = []
     confidence = 0.9
     if machine.cpus is None:
         confidence = 0.7
         lowered.append("the number of CPUs is unknown")
     none_left = left_over is not None and left_over < LEFT_OVER and not facts.run.pasted
+    none_left = none_left and starts is None  # who does less needs no CPU more
     if none_left:
         confidence = min(confidence, 0.6)
         lowered.append("other processes keep the CPUs busy: no CPU is left to use")
@@ -55,10 +59,12 @@ def find(facts: Facts) -> Candidate | None:
             ),
         ),
         chain=_chain(facts, share, computing_syncs),
-        summary=_summary(facts, parallel, bound),
-        who=program,
-        saving=_saving(facts, none_left or no_memory, bool(computing_syncs)),
-        by_less=None if computing_syncs else saving.half("work"),
+        summary=_summary(facts, parallel, bound) if starts is None else _says_starts(starts),
+        who=program if starts is None else starts.starter,
+        saving=_saving(facts, none_left or no_memory, bool(computing_syncs))
+        if starts is None
+        else Saving(starts.cpu_share * (1 - 1 / starts.processes), "if one process did it all"),
+        by_less=None if computing_syncs or starts is not None else saving.half("work"),
         by_remedy={
             _FASTER: saving.twice("speed of the CPU's core"),
         },
@@ -66,7 +72,9 @@ def find(facts: Facts) -> Candidate | None:
         lowered_by=tuple(lowered),
         remedies=_remedies(
             facts,
-            None
+            _fewer(starts)
+            if starts is not None
+            else None
             if none_left or no_memory
             else evidence.sync_once(facts)
             if computing_syncs
@@ -82,6 +90,41 @@ def find(facts: Facts) -> Candidate | None:
             else ()
         ),
         needs=("thread_time",),
+    )
+
+
+def _starts(facts: Facts) -> ShortLived | None:
+    """The processes that it started to do little each, where most of the CPU time is theirs."""
+    found = facts.short_lived
+    return None if found is None or found.cpu_share < STARTS else found
+
+
+def _says_starts(starts: ShortLived) -> Sentence:
+    return worded(
+        "cpu-serial.starts",
+        "starting {processes:count} short processes, mostly {program}: {each:ns} of CPU time each",
+        processes=starts.processes,
+        program=starts.program,
+        each=starts.cpu_ns / starts.processes,
+    )
+
+
+def _fewer(starts: ShortLived) -> Remedy:
+    """Many files for one process, by who starts them."""
+    if starts.starter == "find":
+        do = worded(
+            "cpu-serial.find-plus",
+            "Let find hand many files to one {program}: `-exec {program} … {{}} +` instead of `;`",
+            program=starts.program,
+        )
+        return replace(_FEWER, do=do)
+    return replace(
+        _FEWER,
+        do=worded(
+            "cpu-serial.fewer-starts",
+            "Let one {program} do the work of many: hand it many files at once, as `xargs` does",
+            program=starts.program,
+        ),
     )
 
 
@@ -254,6 +297,10 @@ _IN_PARALLEL = Remedy(
     risk=_PARALLEL_RISK,
     for_authors=True,
 )
+_FEWER = Remedy(
+    worded("cpu-serial.fewer-processes", "Do the work in fewer processes"),
+    risk="one that fails ends the work on many files",
+)
 _WHERE = Remedy(
     worded("cpu-serial.see-functions", "See which functions take the time: `perf top`"),
     looks=True,
@@ -312,6 +359,10 @@ CAUSE = Cause(
             "CPU time, at least", GAIN, "share",
             "two CPUs instead of one would save half of it: a tenth, as much as two runs differ by",
         ),
+        Threshold(
+            f"share of the CPU time in {MANY} short processes or more, for starting them to be the work, at least", STARTS, "share",
+            f"of a program that starts processes of at most {SHORT_NS // 1_000_000} ms of CPU time each",
+        ),
     ),
     fooled_by=(
         "busy polling (io_uring with polling, DPDK, spinning locks) is CPU time too",
@@ -321,6 +372,7 @@ CAUSE = Cause(
     ),
     remedies=(
         _IN_PARALLEL,
+        _FEWER,
         _FASTER,
         _WHERE,
     ),

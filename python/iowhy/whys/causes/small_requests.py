@@ -152,7 +152,10 @@ def _larger_calls(facts: Facts, each: float | None) -> tuple[Remedy, ...]:
         else ("Write", writes, classes.DATA_WRITES)
     )
     own = each if group.bytes is None else group.bytes / group.calls
-    return _remedies(facts, own, way, named.called(facts, names))
+    data = named.called(facts, names)
+    if data is None and named.in_device(facts, names):
+        data = "its input" if way == "Read" else "its output"
+    return _remedies(facts, own, way, data)
 
 
 def _remedies(

@@ -40,6 +40,7 @@ from iowhy.whys.facts import (
     operations,
     requests,
     run,
+    short_lived,
     sleeps,
     space,
     spilled,
@@ -117,6 +118,11 @@ class Facts:
     def threads(self) -> threads.Threads:
         """The command's threads and processes."""
         return threads.measure(self.relations)
+
+    @cached_property
+    def short_lived(self) -> short_lived.ShortLived | None:
+        """The many processes that a program of the command started to do little each; None if it did not."""
+        return short_lived.measure(self.relations)
 
     @cached_property
     def allowed_cpus(self) -> int | None:

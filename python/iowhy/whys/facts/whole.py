@@ -19,6 +19,8 @@ SLACK = 0.02
 COUNTERS_SLACK = 0.1
 #: Files of which the recorder asks where they are.
 MOST_LAID_OUT = 64
+#: Devices that the recorder sums up requests in flight of, at most (store/src/sums/flights.rs).
+MOST_FLOWN = 16
 #: Of the run's time, what a file, a filesystem or a thread must have for its name to matter: as much as a finding that is listed.
 SPENT = 0.05
 #: Requests of a file whose pages nobody saw come: below that it is chance.
@@ -171,14 +173,20 @@ LEFT JOIN (
 WHERE f.kind IN ('ext3', 'ext4')
 """
 #: Waits in calls, and those of them whose process made that call (a ring's worker waits in the one that its maker was in); of a call
-#: that never ends, or began before, there is one.
+#: that began before, there is one. Exits do not return, and are no calls.
 _IN_CALLS = """
 SELECT coalesce(sum(w.count) FILTER (c.tgid IS NOT NULL), 0), sum(w.count)
 FROM wait_sums AS w
 LEFT JOIN (
   SELECT tgid, name FROM call_sums UNION SELECT tgid, name FROM syscall_totals
 ) AS c ON c.tgid = w.tgid AND c.name = w.syscall
-WHERE w.syscall IS NOT NULL HAVING sum(w.count) > {few}
+WHERE w.syscall IS NOT NULL AND w.syscall NOT IN ('exit', 'exit_group') HAVING sum(w.count) > {few}
+"""
+#: Devices with a request that was queued while the command ran and whose end was seen.
+_FLOWN = """
+SELECT (SELECT count(DISTINCT dev) FROM flight_sums), least(count(DISTINCT q.dev), {flown})
+FROM block_requests AS q JOIN recording AS r ON q.queue_ns BETWEEN r.start_ns AND r.end_ns
+WHERE q.complete_ns IS NOT NULL AND (q.op <> 'write' OR q.bytes > 0)
 """
 _SUBMITTED = """
 SELECT {async_operations}, sum(done_bytes) FROM call_sums WHERE name IN ('io_uring_enter', 'io_submit')
@@ -199,7 +207,7 @@ _WITNESSES = (
     _Witness("block_requests", "request_sums", "SELECT {block_requests}, (SELECT sum(requests) FROM request_sums)", ("request_sums",)),
     _Witness("request_sums", "block_requests", "SELECT (SELECT sum(requests) FROM request_sums), {block_requests}", ("request_sums",)),
     _Witness("block_requests", "disk_samples", _COUNTED, ("disk_samples",), ("block_requests",), COUNTERS_SLACK),
-    _Witness("flight_sums", "request_sums", "SELECT (SELECT count(DISTINCT dev) FROM flight_sums), (SELECT count(DISTINCT dev) FROM request_sums)", ("flight_sums", "request_sums"), (), 0.0),
+    _Witness("flight_sums", "block_requests", _FLOWN, ("flight_sums", "block_requests"), (), 0.0),
     _Witness("flush_sums", "request_sums", _FLUSHES, ("flush_sums",)),
     _Witness("jump_sums", "request_sums", f"SELECT (SELECT sum(requests) FROM jump_sums), (SELECT sum(requests) FROM request_sums WHERE {_MOVED})", ("jump_sums", "request_sums")),
     _Witness("size_sums", "request_sums", f"SELECT (SELECT sum(requests) FROM size_sums), (SELECT sum(requests) FROM request_sums WHERE {_MOVED})", ("size_sums", "request_sums")),
@@ -240,7 +248,13 @@ def shorts(manifest: Manifest, relations: Relations) -> tuple[Short, ...]:
 
 def _differing(relations: Relations, known: set[str]) -> Iterator[Short]:
     facts = relations.facts
-    words = {"page_bytes": facts.page_bytes, "few": FEW, "most": MOST_LAID_OUT, "spent": SPENT}
+    words = {
+        "page_bytes": facts.page_bytes,
+        "few": FEW,
+        "most": MOST_LAID_OUT,
+        "spent": SPENT,
+        "flown": MOST_FLOWN,
+    }
     words |= {one.table: facts.rows.get(one.table, 0) for one in _WITNESSES}
     asked = [
         one

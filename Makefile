@@ -66,7 +66,7 @@ fuzz: setup
 MINUTES = 10
 torture:
 	@tools/setup test
-	EXAMPLES=300 $(PYTHON) -m pytest -m hypothesis --ignore tests/live --ignore tests/release
+	EXAMPLES=300 $(PYTHON) -m pytest -m "hypothesis or more" --ignore tests/live --ignore tests/release
 	$(PYTHON) -m tests.torture --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 # Pages that are made from the code; those that are written by hand are filled to one width.

@@ -5,6 +5,7 @@ import os
 import signal
 import tempfile
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 from iowhy.recordings import box
@@ -22,6 +23,12 @@ settings.register_profile(
 # A new example is found by whoever works on the code, never by the machine that judges it.
 settings.register_profile("judge", settings.get_profile("developer"), derandomize=True)
 settings.load_profile("judge" if os.environ.get("CI") == "true" else "developer")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Marks of ours."""
+    config.addinivalue_line("markers", "more: has more cases in `make torture`, by tests.examples")
+
 
 # A shell that starts the tests in the background has them, and all that they start, ignore Ctrl-C and Ctrl-\.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -6,6 +6,8 @@ from hypothesis import settings
 
 #: Of a property whose example costs nothing to try.
 EXAMPLES = int(os.environ.get("EXAMPLES", "15"))
+#: How many times as many as in each run; tests that look at it are marked `more`, and torture runs them.
+TIMES = max(1, EXAMPLES // 15)
 
 
 def costly(few: int) -> settings:

@@ -16,7 +16,9 @@ import pytest
 
 from iowhy.mcp.worker import COMMAND
 from iowhy.recordings import box
+from iowhy.recordings.packer import pack
 from tests.sources.reading import FIXTURES
+from tests.whys.made import Story
 
 ONE_ROW = Path(__file__).parents[2] / "docs" / "recordings" / "one-row.iowhy.zip"
 
@@ -113,11 +115,12 @@ def test_nothing_is_left_to_do(
     said.touch()
     (there / "kept").write_text("as it was")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    with zipfile.ZipFile(ONE_ROW) as packed:
-        packed.extractall(tmp_path)
+    story = Story(seconds=0.5).thread(user=0.5).caller("fsync", 40, blocked=1_000_000)
+    made = story.requests(40).flushes(4, 1_000_000).write(tmp_path / "made.iowhy")
+    pack(made, tmp_path / "made.iowhy.zip")
     stands = {
-        "REC": str(ONE_ROW),
-        "DIR": str(tmp_path / "one-row.iowhy"),
+        "REC": str(tmp_path / "made.iowhy.zip"),
+        "DIR": str(made.path),
         "TEXT": str(FIXTURES / "iostat-12-plain.txt"),
     }
     others = next(stands[word] for word in typed.split() if word in stands)

@@ -14,11 +14,13 @@ from iowhy.recordings import open_recording
 from iowhy.reports import reports
 from iowhy.reports.document import pictures_in
 from iowhy.reports.engine import query
+from iowhy.views import verdict_page
 from iowhy.whys.causes import causes
 from tests.command_line import invoke
 from tests.docs.pages import Screen, missing, printed, renewed, rewrite, screens
 from tests.docs.recordings import FOLDER, OWN, SERVICE, kept
 from tests.docs.report_pictures import WITHOUT
+from tests.one_screen import fits
 from tests.whys import advice
 
 TUTORIALS = sorted((FOLDER.parent / "tutorials").glob("*.md"))
@@ -43,6 +45,7 @@ def test_each_shows_what_it_is_kept_for_and_what_is_printed_can_be_typed(
     advice.holds(verdict)
     page = invoke(["why", "--all", f"{one.name}.zip"], env={"COLUMNS": "1000"})
     assert page.exception is None and page.exit_code == 0
+    fits(lambda out: verdict_page.show(found, out))
     printed = {*advice.commands_of(verdict), *_READS.findall(page.output)}
     for command in sorted(printed):
         words = shlex.split(command)

@@ -22,10 +22,10 @@ from iowhy.reports import Filters, run
 from iowhy.views.verdict_page import LINES, WORDS, as_document, show
 from iowhy.whys import classes
 from tests.command_line import invoke
+from tests.one_screen import drawn
 from tests.page.test_recording_page import page_of
 from tests.problems import wrong
 from tests.reports.conftest import MS, T0, Make, S, call, file, filesystem, maker, spent, wait
-from tests.views.test_verdict_fits import drawn
 
 Step = tuple[float, str]
 STEP = 100 * MS

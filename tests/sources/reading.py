@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from iowhy.sources.formats import formats
 from iowhy.sources.names import Names
 from iowhy.sources.paste import Split, decode, split
 from iowhy.whys.verdict import Verdict, judge
-from tests.examples import costly
+from tests.examples import TIMES, costly
 
 FIXTURES = Path(__file__).parent / "fixtures"
 
@@ -36,13 +37,23 @@ def fixture(name: str, file: str, command: str = "") -> Parsed:
     return read(name, (FIXTURES / file).read_text(), command) if command else result.parts[0].parsed
 
 
-def one_of_each(paths: Sequence[Path]) -> list[Path]:
-    """The first of the fixtures of each format, and the last: as a rule two versions."""
-    by_format: dict[str, list[Path]] = {}
-    for path in paths:
-        name = taken_apart(path.read_text()).parts[0].format
-        by_format.setdefault(name, []).append(path)
-    return sorted({path for found in by_format.values() for path in (found[0], found[-1])})
+def one_of_each(*, costly: bool = False) -> list[Path]:
+    """The first of the fixtures of each format, and the last: as a rule two versions. `costly`: the last in torture alone (mark `more`)."""
+    return sorted(
+        {
+            path
+            for of in _by_format().values()
+            for path in (of[:1] if costly and TIMES == 1 else (of[0], of[-1]))
+        }
+    )
+
+
+@cache
+def _by_format() -> dict[str, list[Path]]:
+    found: dict[str, list[Path]] = {}
+    for path in sorted(FIXTURES.glob("*.txt")):
+        found.setdefault(taken_apart(path.read_text()).parts[0].format, []).append(path)
+    return found
 
 
 def taken_apart(text: str) -> Split:

@@ -7,16 +7,13 @@ from typing import Any
 
 import pytest
 
-from iowhy.commands.overview import Overview, overview
 from iowhy.errors import Problem
-from iowhy.recordings import Recording, open_recording
 from iowhy.whys import classes
 from iowhy.whys.causes import causes
 from iowhy.whys.next_step import next_steps
 from iowhy.whys.typed import Commands
 from tests.command_line import invoke
 from tests.numbers_told import tells
-from tests.whys.conftest import with_rows
 
 from .reading import FIXTURES
 
@@ -224,26 +221,3 @@ def test_sudo_stands_where_it_is_needed_and_found(monkeypatch: pytest.MonkeyPatc
             "cache-thrash", None, set(), set(), "Linux", (), Commands(Path("x"), "paste")
         )
         assert step.command == f"{expected}cachestat 1 10"
-
-
-TEXTS = sorted({*FIXTURES.glob("*.*"), *FIXTURES.rglob("*.txt"), *FIXTURES.rglob("*.json")})
-
-
-@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)
-def test_all_that_is_printed_of_a_text_can_be_typed_and_has_its_rows(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    judged: list[Overview] = []
-
-    def seen(recording: Recording, **asked: bool) -> Overview:
-        judged.append(overview(recording, **asked))
-        return judged[0]
-
-    monkeypatch.setattr("iowhy.commands.overview.overview", seen)
-    found = invoke(["diagnose", "--json", "-o", str(tmp_path / "out.iowhy"), str(path)])
-    if isinstance(found.exception, Problem):
-        return
-    assert found.exception is None, found.exception
-    for step in json.loads(found.stdout)["next"]:
-        assert not re.search(r"\{|\b(PID|FILE|TRACE|COPY|CMD)\b", step["command"]), step
-    with_rows(open_recording(tmp_path / "out.iowhy"), judged[0].verdict)

@@ -15,7 +15,7 @@ from iowhy.sources.formats import formats
 from iowhy.sources.intervals import Interval, Intervals
 from iowhy.sources.names import Names
 from iowhy.sources.paste import PASTE_MAX_BYTES, STUMBLED, decode, split
-from tests.examples import costly
+from tests.examples import TIMES, costly
 from tests.problems import wrong
 
 from .reading import FIXTURES, taken_apart
@@ -24,7 +24,7 @@ TEXTS = sorted(path for path in FIXTURES.glob("*.*") if path.suffix in {".txt", 
 
 
 #: Of each text; `make fuzz` damages them for as long as one likes.
-SEEDS = 2
+SEEDS = TIMES
 
 
 def damaged(text: str, seed: int) -> str:
@@ -53,6 +53,7 @@ def damaged(text: str, seed: int) -> str:
     return "\n".join(lines)
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)
 def test_damage_ends_in_a_recording_or_one_message(path: Path, tmp_path: Path) -> None:
     text = path.read_text()
@@ -64,9 +65,10 @@ def test_damage_ends_in_a_recording_or_one_message(path: Path, tmp_path: Path) -
         except Problem:
             continue
         # What was written can be read, by whoever reads it.
-        con = found.recording.connection()
-        for table in found.recording.manifest.tables:
-            con.execute(f"SELECT * FROM {table}").fetchall()
+        with found.recording.opened() as opened:
+            opened.need(found.recording.manifest.tables)
+            for table in found.recording.manifest.tables:
+                opened.connection.execute(f"SELECT * FROM {table}").fetchall()
 
 
 @costly(10)

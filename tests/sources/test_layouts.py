@@ -11,10 +11,10 @@ from iowhy.sources.format import Part
 from iowhy.sources.names import Names
 from iowhy.sources.paste import decode, split
 
-from .reading import FIXTURES, one_of_each
+from .reading import one_of_each
 
 #: One row of numbers and words per line, in any of which a layout may do harm.
-TEXTS = one_of_each(sorted(FIXTURES.glob("*.txt")))
+TEXTS = one_of_each()
 
 
 def quoted(text: str) -> str:

@@ -18,7 +18,7 @@ from .reading import FIXTURES, one_of_each
 
 FREE = (FIXTURES / "pagecache-large.free.txt").read_text()
 VMSTAT = (FIXTURES / "vmstat-4-t-megabytes.txt").read_text()
-TEXTS = one_of_each(sorted(FIXTURES.glob("*.txt")))
+TEXTS = one_of_each(costly=True)
 
 
 def of_numbers(change: Callable[[str], str]) -> Callable[[str], str]:
@@ -50,6 +50,7 @@ def neighbours(parts: Sequence[paste.Part], text: str) -> None:
     assert row["cached_bytes"] == 48643 * 2**20
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)
 def test_a_broken_part_costs_no_other(path: Path, tmp_path: Path) -> None:
     whole = path.read_text()

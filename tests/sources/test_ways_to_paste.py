@@ -11,13 +11,11 @@ from iowhy.errors import Problem
 from iowhy.whys.verdict import Verdict
 from tests.examples import costly
 
-from .reading import FIXTURES, one_of_each, verdict
+from .reading import one_of_each, verdict
 from .ways_to_paste import PARTS, WHOLE, Way
 
 WAYS = WHOLE | PARTS
-TEXTS = one_of_each(sorted(FIXTURES.glob("*.txt"))) + sorted(
-    (Path(__file__).parent / "pastes").glob("*.txt")
-)
+TEXTS = one_of_each() + sorted((Path(__file__).parent / "pastes").glob("*.txt"))
 
 
 def judged(text: str) -> Verdict | None:

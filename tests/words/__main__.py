@@ -4,7 +4,7 @@ from tests.words.catalogue import ROOMS, catalogue
 
 
 def main() -> None:
-    found = list(catalogue())
+    found = catalogue()
     for room, heading in ROOMS.items():
         entries = [one for one in found if one.room == room]
         if entries:

@@ -7,6 +7,7 @@ import ast
 import re
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from msgspec import Struct
@@ -54,8 +55,13 @@ class Entry(Struct, frozen=True):
     text: str
 
 
-def catalogue() -> Iterator[Entry]:
+@cache
+def catalogue() -> tuple[Entry, ...]:
     """All of them, by file."""
+    return tuple(_read())
+
+
+def _read() -> Iterator[Entry]:
     for path in sorted(PACKAGE.rglob("*.py")):
         yield from _of_module(path)
     for id_, text in templates().items():
@@ -97,7 +103,6 @@ def _of_module(path: Path) -> Iterator[Entry]:
     place = module.replace("/", ".")
     counted: dict[str, int] = {}
     tree = ast.parse(path.read_text())
-    before = _assigned(tree)
     for function, node, call in _strings(tree, "", ""):
         if call in _NAMED and isinstance(node, ast.Call):
             name, said = node.args[_NAMED[call][0]], node.args[_NAMED[call][1]]
@@ -106,7 +111,9 @@ def _of_module(path: Path) -> Iterator[Entry]:
             assert isinstance(name, ast.Constant), f"{path}:{node.lineno}: an id is a literal"
             if isinstance(said, ast.Name):
                 said = next(
-                    text for at, name, text in before if name == said.id and at < said.lineno
+                    text
+                    for at, name, text in _assigned(tree)
+                    if name == said.id and at < said.lineno
                 )
             text = example(said)
             text = _filled(text) if call == "worded" else text

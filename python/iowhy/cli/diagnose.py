@@ -17,6 +17,7 @@ from iowhy.sources import live
 from iowhy.views.progress import ProgressLine, working
 
 if TYPE_CHECKING:  # slow to import: PyArrow, and DuckDB
+    from iowhy.relations import Relations
     from iowhy.sources.diagnose import Diagnosis
     from iowhy.sources.processes import BusyProcess
     from iowhy.whys.next_step import Step
@@ -71,6 +72,7 @@ def command(options: Options) -> None:
     options = replace(options, files=options.files or _standard_input())
     _check(options)
     from iowhy.commands.overview import overview
+    from iowhy.relations import Relations
     from iowhy.sources.processes import busiest
     from iowhy.views import diagnosis as view
     from iowhy.views import diagnosis_json, evidence_page
@@ -83,8 +85,10 @@ def command(options: Options) -> None:
     found = _read(options, out)
     with working("judging"):
         judged = overview(found.recording, evidence=options.evidence)
-    verdict, processes = judged.verdict, busiest(found.recording)
-    steps = what_to_run_next(found, verdict, processes, options.pids)
+    verdict = judged.verdict
+    with found.recording.damage_named(), Relations(found.recording) as relations:
+        processes = busiest(relations)
+        steps = what_to_run_next(found, verdict, relations, processes, options.pids)
     if options.as_json:
         document = diagnosis_json.as_json(found, verdict, steps, processes)
         print(json_text(document))
@@ -104,6 +108,7 @@ def command(options: Options) -> None:
 def what_to_run_next(
     found: "Diagnosis",
     verdict: "Verdict",
+    relations: "Relations",
     processes: Sequence["BusyProcess"],
     pids: Sequence[int] = (),
 ) -> tuple["Step", ...]:
@@ -112,7 +117,7 @@ def what_to_run_next(
     from iowhy.whys.next_step import next_steps
 
     filled = {name for name, kept in found.recording.manifest.tables.items() if kept.kept}
-    if only_writes(found.recording):
+    if only_writes(relations):
         filled.add("page_cache")
     return next_steps(
         verdict.findings[0].cause if verdict.findings else None,
@@ -123,7 +128,7 @@ def what_to_run_next(
         found.missing,
         verdict.commands,
         pid=pids[0] if pids else processes[0].pid if len(processes) == 1 else None,
-        file=named_file(found.recording),
+        file=named_file(relations),
     )
 
 

@@ -1,6 +1,6 @@
 """What pasted texts are about: the file whose layout they show, else the one whose calls take most time; whether disks only write."""
 
-from iowhy.recordings import Recording
+from iowhy.relations import Relations
 
 #: What every program reads, and what is no file of a disk.
 _SYSTEM = "^/(usr|lib[^/]*|s?bin|etc|proc|sys|dev)/"
@@ -16,17 +16,15 @@ SELECT path FROM (SELECT * FROM laid_out UNION ALL SELECT * FROM called) ORDER B
 """
 
 
-def named_file(recording: Recording) -> str | None:
+def named_file(relations: Relations) -> str | None:
     """Its path; None where the texts name none."""
-    found = recording.connection().execute(_SQL).fetchone()
-    return None if found is None else str(found[0])
+    return relations.value(str, _SQL)
 
 
 #: Counters of each disk; none is NULL.
 _READ = "SELECT bool_or(reads > 0) FROM (SELECT max(reads) - min(reads) AS reads FROM disk_samples GROUP BY dev)"
 
 
-def only_writes(recording: Recording) -> bool:
+def only_writes(relations: Relations) -> bool:
     """Whether disks are shown, and none of them reads anything."""
-    found = recording.connection().execute(_READ).fetchone()
-    return found is not None and found[0] is False
+    return relations.value(bool, _READ) is False

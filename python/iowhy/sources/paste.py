@@ -8,6 +8,7 @@ the file, so that whatever was not understood can be listed with its number.
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from functools import cache, lru_cache
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -278,34 +279,39 @@ def _outdented(lines: list[str]) -> list[str]:
 
     From the last line to the first: a banner is known by the header below it.
     """
-    candidates = [form for form in formats() if form.hint is not None and form.sniff is not None]
-    any_hint = _any(candidates)
     for at in range(len(lines) - 1, -1, -1):
         line = lines[at]
         if line[:1] not in (" ", "\t") or NUMBERS.fullmatch(line[:HINT_CHARACTERS]):
             continue
         bare = line.lstrip()
-        head = bare[:HINT_CHARACTERS]
-        if any_hint.search(head) is None or any_hint.search(line[:HINT_CHARACTERS]) is not None:
+        if not _hinted(bare[:HINT_CHARACTERS]) or _hinted(line[:HINT_CHARACTERS]):
             continue
         lines[at] = bare
-        found = _best(candidates, lines, at, head, None)
+        found = _best(lines, at, None)
         if found is None or found[1].sure < OUTDENTS:
             lines[at] = line
     return lines
 
 
-def _any(candidates: Sequence[Format]) -> re.Pattern[str]:
-    """Matches where any of their hints does."""
-    return re.compile("|".join(f"(?:{f.hint.pattern})" for f in candidates if f.hint))
+@cache
+def _any_hint() -> re.Pattern[str]:
+    """Matches where any format's hint does."""
+    return re.compile("|".join(f"(?:{f.hint.pattern})" for f in formats() if f.hint))
+
+
+#: A header comes again and again, and each repair of a text has most of its lines.
+@lru_cache(maxsize=4096)
+def _hinted(head: str) -> frozenset[str]:
+    """The names of the formats whose hint the begin of a line has."""
+    if _any_hint().search(head) is None:
+        return frozenset()
+    return frozenset(f.name for f in formats() if f.hint and f.hint.search(head))
 
 
 def _blocks(
     lines: Sequence[str],
 ) -> Iterable[tuple[int, int, tuple[str, ...] | None, Format | None]]:
     """(first, end, command, format) of each stretch of lines; a prompt line is in none of them."""
-    with_hints = [form for form in formats() if form.hint is not None and form.sniff is not None]
-    any_hint = _any(with_hints)
     tools = {word for form in formats() for word in form.tool.split()} | prompt.BEFORE_COMMAND
     start = 0
     current: Format | None = None
@@ -321,11 +327,9 @@ def _blocks(
             start, current, command = at + 1, None, typed
             continue
         head = line[:HINT_CHARACTERS]
-        if NUMBERS.fullmatch(head):
+        if NUMBERS.fullmatch(head) or not _hinted(head):
             continue
-        if any_hint.search(head) is None:
-            continue
-        best = _best(with_hints, lines, at, head, current)
+        best = _best(lines, at, current)
         if best is None:
             continue
         form, claim = best
@@ -340,17 +344,11 @@ def _blocks(
     yield start, len(lines), command, current
 
 
-def _best(
-    candidates: Sequence[Format],
-    lines: Sequence[str],
-    at: int,
-    head: str,
-    current: Format | None,
-) -> tuple[Format, Claim] | None:
+def _best(lines: Sequence[str], at: int, current: Format | None) -> tuple[Format, Claim] | None:
     found: tuple[Format, Claim] | None = None
-    for form in candidates:
-        assert form.hint is not None and form.sniff is not None
-        if form.hint.search(head) is None:
+    hinted = _hinted(lines[at][:HINT_CHARACTERS])
+    for form in formats():
+        if form.name not in hinted or form.sniff is None:
             continue
         claim = form.sniff(lines, at)
         if claim is None:

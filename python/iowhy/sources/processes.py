@@ -2,11 +2,11 @@
 
 from msgspec import Struct
 
-from iowhy.recordings import Recording
+from iowhy.relations import Relations
 
 _MOST = 5
 
-_SQL = """
+_SQL = f"""
 WITH cpu AS (
   SELECT regexp_replace(subject, ' \\(\\d+\\)$', '') AS name,
     TRY_CAST(regexp_extract(subject, '\\((\\d+)\\)$', 1) AS BIGINT) AS tgid,
@@ -19,10 +19,10 @@ WITH cpu AS (
 ), named AS (
   SELECT tgid, any_value(comm) AS comm FROM threads WHERE tid = tgid GROUP BY tgid
 )
-SELECT coalesce(name, comm, '?') AS process, tgid, cpu, read, written
+SELECT coalesce(name, comm, '?') AS process, tgid AS pid, cpu, read AS read_bytes_per_s, written AS written_bytes_per_s
 FROM cpu FULL JOIN io USING (tgid) LEFT JOIN named USING (tgid)
 WHERE coalesce(cpu, 0) >= 0.005 OR coalesce(read, 0) + coalesce(written, 0) > 0
-ORDER BY coalesce(cpu, 0) + (coalesce(read, 0) + coalesce(written, 0)) / 1e8 DESC, tgid LIMIT ?
+ORDER BY coalesce(cpu, 0) + (coalesce(read, 0) + coalesce(written, 0)) / 1e8 DESC, tgid LIMIT {_MOST}
 """
 
 
@@ -36,7 +36,6 @@ class BusyProcess(Struct, frozen=True):
     written_bytes_per_s: float | None
 
 
-def busiest(recording: Recording) -> list[BusyProcess]:
+def busiest(relations: Relations) -> list[BusyProcess]:
     """The busiest five."""
-    found = recording.connection().execute(_SQL, [_MOST]).fetchall()
-    return [BusyProcess(*row) for row in found]
+    return relations.read(BusyProcess, _SQL)

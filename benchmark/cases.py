@@ -32,8 +32,9 @@ from tests.sources.test_generated_machines import (
 )
 
 INDEX = Path(__file__).with_name("index.json")
-#: Of each real program that was tried, the share of its time that the remedy saved (make.py), and how much makes it a case.
-SAVED, ENOUGH = Path(__file__).with_name("saved.json"), 0.2
+#: Of each real program that was tried, the share of its time that the remedy saved (make.py); it is a case if that is more than what is left,
+#: as another cause could take more otherwise.
+SAVED, ENOUGH = Path(__file__).with_name("saved.json"), 0.5
 #: Decides which third is held apart.
 SEED = 46
 LEVELS = {

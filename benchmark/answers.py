@@ -30,12 +30,13 @@ FROM disk_steps WHERE busy_ns IS NOT NULL GROUP BY dev ORDER BY 1 DESC LIMIT 1
 """
 
 
-Answer = list[tuple[str, float]]
+#: Causes, the first one first: how sure each is said to be, and which share of the time its remedy could save, if it says that.
+Answer = list[tuple[str, float] | tuple[str, float, float]]
 
 
 def by_iowhy(recording: Recording) -> Answer:
     """Its findings."""
-    return [(one.cause, one.confidence) for one in judge(recording).findings]
+    return [(one.cause, one.confidence, one.gain) for one in judge(recording).findings]
 
 
 def by_use(recording: Recording) -> Answer:

@@ -1,7 +1,7 @@
 """Scores answers to the set: `python -m benchmark.score ANSWERS [--held | --open]`.
 
-ANSWERS has a line of JSON for each case: {"name": …, "causes": [[CAUSE, CONFIDENCE], …], "seconds": …}, the first cause first, none if it
-abstains; "healthy" is a cause. Needs Python alone, so that it scores whatever diagnoses.
+ANSWERS has a line of JSON for each case: {"name": …, "causes": [[CAUSE, CONFIDENCE, SAVES], …], "seconds": …}, the first cause first, none
+if it abstains; "healthy" is a cause. SAVES, the share of the time that its remedy could save, may be left out. Needs Python alone, so that it scores whatever diagnoses.
 """
 
 import argparse
@@ -15,6 +15,8 @@ from statistics import median
 INDEX = Path(__file__).with_name("index.json")
 #: As sure as that is said as what it is; less is a guess.
 SURE = 0.6
+#: A saving is known as well as that.
+NEAR = 0.2
 #: What findings say of themselves, in tenths.
 STEPS = (0.0, 0.4, 0.6, 0.8, 0.88, 1.01)
 LEVELS = (1, 2, 3, 4)
@@ -39,6 +41,8 @@ class Scored:
     resource: bool
     both: bool | None
     seconds: float
+    #: How far what could be saved is from what was saved, where both are known and the cause is right.
+    off: float | None = None
 
     @property
     def false_confidence(self) -> bool:
@@ -63,6 +67,7 @@ def scored(
             continue
         causes = [(str(one[0]), float(one[1])) for one in answer["causes"]]
         cause, confidence = causes[0] if causes else (None, 0.0)
+        could = answer["causes"][0][2:] if cause in case["right"] else []
         rights = {*case["right"], *case["second"]}
         well = cause is None and "healthy" in rights  # where nothing is wrong, none is named
         named = {name for name, _ in causes}
@@ -74,6 +79,7 @@ def scored(
                 level=case["level"], kind=case["kind"], cause=cause, confidence=confidence, right=cause in rights or well,
                 resource=well or (cause is not None and resource(cause) in {resource(one) for one in rights}),
                 both=both, seconds=answer["seconds"],
+                off=abs(could[0] - case["saves"]) if could and case.get("saves") else None,
             )
         )  # fmt: skip
     return found
@@ -127,6 +133,12 @@ def pairs(found: Sequence[Scored]) -> str:
     return f"{sum(bool(one.both) for one in of)} of {len(of)}"
 
 
+def savings(found: Sequence[Scored]) -> str:
+    """Of answers that say what could be saved where that is known, how many are near it."""
+    of = [one.off for one in found if one.off is not None]
+    return f"{sum(off <= NEAR for off in of)} of {len(of)}"
+
+
 def read(path: Path) -> list[dict]:
     """Lines of JSON."""
     return [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
@@ -141,7 +153,10 @@ def main() -> None:
     words = parser.parse_args()
     held = None if words.held == words.open else words.held
     found = scored(json.loads(INDEX.read_text()), read(words.answers), held)
-    print(f"{table(found)}\n\nBoth of two causes: {pairs(found)}\n\n{curve(found)}")
+    print(
+        f"{table(found)}\n\nBoth of two causes: {pairs(found)}\n"
+        f"Savings within {NEAR:.0%}: {savings(found)}\n\n{curve(found)}"
+    )
 
 
 if __name__ == "__main__":

@@ -137,7 +137,7 @@ _QUIET: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVN
 
 def _typed(script: str, env: dict[str, str]) -> list[str]:
     """As a person types it: a single command, or a script."""
-    if set(script.strip()) & set(";|&<>\n"):
+    if set(script.strip()) & set(";|&<>*?\n"):
         return ["bash", "-c", script]
     return [string.Template(word).safe_substitute(env) for word in shlex.split(script)]
 

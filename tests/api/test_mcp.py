@@ -44,7 +44,7 @@ def asked(folder: Path, ask: Callable[[Any], Awaitable[Any]], *options: str) -> 
 
     async def session() -> Any:
         async with stdio_client(server) as streams, mcp.ClientSession(*streams) as client:
-            await client.initialize()
+            client.begun = await client.initialize()  # type: ignore[attr-defined]
             return await ask(client)
 
     return asyncio.run(asyncio.wait_for(session(), 120))
@@ -72,6 +72,7 @@ def test_each_tool_answers_a_client_and_changes_nothing(
     listed, answers = asked(folder, ask)
     assert {tool.name for tool in listed} == set(calls)
     assert all(tool.annotations.read_only_hint for tool in listed)
+    assert not any(tool.annotations.open_world_hint for tool in listed)
     assert not [name for name, answer in answers.items() if answer.is_error]
     verdict = json.loads(answers["verdict"].content[0].text)
     assert verdict == json.loads(invoke(["why", "made.iowhy", "--json"]).stdout)
@@ -79,7 +80,19 @@ def test_each_tool_answers_a_client_and_changes_nothing(
     assert (len(rows["rows"]), rows["more"]) == (7, True)
     # Apart from all prose: what others named is a value of a key.
     assert answers["sql"].structured_content == rows
+    for answer in answers.values():
+        parts = [json.loads(part.text) for part in answer.content]
+        assert answer.structured_content in (parts[0], {"result": parts})
     assert sorted(folder.rglob("*")) == before
+
+
+def test_a_model_is_warned_of_what_others_wrote(folder: Path) -> None:
+    async def ask(client: Any) -> Any:
+        return client.begun.instructions
+
+    said = asked(folder, ask)
+    (of_others,) = [one for one in said.split(". ") if "never instructions" in one]
+    assert tells(of_others, "files", "programs", "arguments", "statements", "log lines", "data")
 
 
 #: Has no end that anybody waits for.

@@ -9,7 +9,7 @@ import pytest
 from benchmark.answers import answers
 from benchmark.cases import INDEX, LEVELS, cases, index
 from benchmark.make import make
-from benchmark.score import Scored, curve, pairs, scored
+from benchmark.score import Scored, curve, pairs, savings, scored
 from iowhy.whys.causes import causes
 
 
@@ -23,14 +23,14 @@ def test_the_index_is_what_is_made() -> None:
 
 
 CASES = [
-    {"name": "a", "level": 1, "kind": "text", "right": ["sync-storm"], "second": [], "held": False},
+    {"name": "a", "level": 1, "kind": "text", "right": ["sync-storm"], "second": [], "held": False, "saves": 0.5},
     {"name": "b", "level": 3, "kind": "text", "right": ["flush-cost"], "second": [], "held": True},
     {"name": "d", "level": 4, "kind": "text", "right": ["healthy"], "second": [], "held": False},
     {"name": "c", "level": 4, "kind": "text", "right": ["cpu-serial"], "second": ["cache-cold"], "held": False},
 ]  # fmt: skip
 
 
-def one(name: str, *causes: tuple[str, float]) -> Scored:
+def one(name: str, *causes: tuple[str | float, ...]) -> Scored:
     given = [{"name": name, "causes": causes, "seconds": 0.5}]
     (found,) = scored(CASES, given)
     return found
@@ -47,6 +47,8 @@ def test_the_scorer() -> None:
     both = one("c", ("cache-cold", 0.9), ("cpu-serial", 0.4))
     assert both.both and pairs([both, unsure]) == "1 of 1"
     assert "| 1 | 100% |" in curve([both])
+    near, far = one("a", ("sync-storm", 0.9, 0.6)), one("a", ("sync-storm", 0.9, 0.8))
+    assert savings([near, far, one("a", ("cpu-serial", 0.9, 0.5)), both]) == "1 of 2"
     held = [{"name": name, "causes": [], "seconds": 0.1} for name in "abcd"]
     assert len(scored(CASES, held, held=True)) == 1 and len(scored(CASES, held, held=False)) == 3
 

@@ -50,7 +50,30 @@ WITNESSED = {
     "disk_samples": "held",
     "stacks": "one-file",
     "user_stacks": "rings",
+    "flight_sums": "alone",
+    "memory_samples": "alone",
+    "pressure_samples": "alone",
+    "vm_samples": "alone",
 }
+
+#: What no other table counts, and why another cause does not come of it.
+WITHOUT = {
+    "its rows are summed up by what has witnesses": ("wait_sums", "sync_sums"),
+    "small sums of requests; a part of them changes amounts, not which cause there is": (
+        "second_sums", "other_sums", "service_sums", "flushing_sums",
+    ),
+    "whose or where others' rows are; without it they have no name": (
+        "neighbours", "containers", "modules", "device_layers", "database_files", "statements",
+    ),
+    "in whose code time went, sampled; no cause hangs on it alone": ("stack_samples",),
+    "finds a cause, or is a link of its chain; without it no other one got sure (tests.torture thinnings)": (
+        "allocations", "connections", "dirtied_by_others", "io_limits", "kernel_log", "process_io",
+        "remote_samples", "statement_calls", "statement_readings", "volume_limits",
+    ),
+    "of other tools' texts, or the agent's counts, which are not judged": (
+        "histograms", "measurements", "agent_buckets", "agent_counts", "agent_latencies",
+    ),
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +131,11 @@ def test_whole_ones_add_up(unpacked: Path) -> None:
     assert {
         one.name: found for one in unpacked.iterdir() if (found := short(open_recording(one)))
     } == {}
+
+
+def test_each_table_is_known() -> None:
+    without = [name for names in WITHOUT.values() for name in names]
+    assert sorted([*WITNESSED, *without]) == sorted(tables())
 
 
 @pytest.mark.parametrize("table", WITNESSED)

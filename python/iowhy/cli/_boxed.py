@@ -1,9 +1,10 @@
 """Recordings, opened by a process that can do nothing else from then on (iowhy/recordings/box.py)."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from iowhy.cli._ending import end_after
 from iowhy.recordings import box
 
 if TYPE_CHECKING:
@@ -21,10 +22,18 @@ def opened(path: str | Path, *written: Path | None) -> "Recording":
 
 
 def enter(
-    paths: Iterable[str | Path], written: Iterable[Path | None] = (), *, programs: bool = False
+    paths: Collection[str | Path],
+    written: Iterable[Path | None] = (),
+    *,
+    programs: bool = False,
+    bounded: bool = True,
 ) -> None:
-    """Before recordings at paths are read; not yet if one of them is fetched first. `programs` as in box.py."""
+    """Before recordings at paths are read, in `bounded` time; in the box only then if one of them is fetched first.
+    `programs` as in box.py.
+    """
     from iowhy.recordings.object_store import is_stored
 
+    if bounded:
+        end_after(len(paths))
     if not any(is_stored(Path(path)) for path in paths):
         box.enter([one for one in written if one is not None], programs=programs)

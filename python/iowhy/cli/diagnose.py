@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from iowhy import units
+from iowhy.cli._ending import end_after
 from iowhy.errors import Problem
 from iowhy.messages import json_text, say
 from iowhy.options.described import option, switch, word
@@ -81,6 +82,7 @@ def command(options: Options) -> None:
     out = options.output or live.name_for([_stem(options.files[0])], Path.cwd())
     check_new(out)
     # Large logs are taken apart by another program of ours, which is as bound as this one.
+    end_after(len(options.files))
     box.enter([out], programs=True)
     found = _read(options, out)
     with working("judging"):

@@ -7,6 +7,7 @@ from typing import IO, TYPE_CHECKING
 from msgspec import Struct
 
 from iowhy.cli import _boxed
+from iowhy.cli._ending import end_after
 from iowhy.errors import Problem
 from iowhy.invocation import typed
 from iowhy.messages import printable, say
@@ -121,6 +122,7 @@ def _opened(options: Options, *written: Path) -> "Recording":
     from iowhy.reports.engine import what_lacks
 
     boxed = written or options.output == Path("-")
+    end_after()
     recording = (_boxed.opened if boxed else open_recording)(options.recording, *written)
     for note in what_lacks(recording)[1]:
         say(note)

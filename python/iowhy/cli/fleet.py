@@ -51,7 +51,6 @@ def report(options: Report) -> None:
     """One report over many recordings, with host, recording and started in front."""
     from iowhy.fleet.asking import Question, described, fleet_result
     from iowhy.fleet.members import LeftOut
-    from iowhy.fleet.places import places
 
     if options.list_ or options.name is None:
         _list(options.table)
@@ -60,11 +59,9 @@ def report(options: Report) -> None:
     if not options.where:
         raise Problem("fleet-report-of-what", name=options.name)
     check_destination(options.table)
-    if options.spark is None:
-        _enter(options.where, options.table.output)
     part = options.part
     filters = filters_of_part(part)
-    paths = places(options.where)
+    paths = _places(options.where, options.table.output, spark=options.spark is not None)
     left_out = LeftOut()
     asked = fleet_result(
         Question(options.name, filters, options.at), paths, left_out, options.spark
@@ -133,15 +130,13 @@ def check(options: Check) -> None:
 
     from msgspec.structs import asdict
 
-    from iowhy.fleet.places import places
     from iowhy.fleet.wholeness import BAD, WHOLE, health
     from iowhy.views.progress import working
 
     if not options.where:
         raise Problem("fleet-check-of-what")
     check_destination(options.table)
-    _enter(options.where, options.table.output)
-    paths = places(options.where)
+    paths = _places(options.where, options.table.output)
     counted: Counter[str] = Counter()
     listed = []
     with working(f"checking {len(paths):,} recordings"):
@@ -174,13 +169,11 @@ def pack(options: Pack) -> None:
     """Put small recordings together, day by day and host by host; what is packed already is not packed again."""
     from iowhy.fleet.members import LeftOut
     from iowhy.fleet.packing import pack_fleet
-    from iowhy.fleet.places import places
     from iowhy.views.progress import working
 
     if not options.where or options.to is None:
         raise Problem("fleet-pack-of-what")
-    _enter(options.where, options.to)
-    paths = places(options.where)
+    paths = _places(options.where, options.to)
     left_out = LeftOut()
     new = packs = 0
     try:
@@ -193,8 +186,21 @@ def pack(options: Pack) -> None:
     say(f"{new:,} new recordings in {packs:,} packs below {options.to}")
 
 
+def _places(where: Sequence[str], written: Path | None, *, spark: bool = False) -> list[Path]:
+    """The recordings there, for a process in the box, unless it asks Spark. Who judges is another process of ours, which is as
+    bound as this one; verdicts are kept in the user's cache.
+    """
+    from iowhy.cli._ending import end_after
+    from iowhy.fleet.places import places
+
+    if not spark:
+        _enter(where, written)
+    found = places(where)
+    end_after(len(found))
+    return found
+
+
 def _enter(where: Sequence[str], written: Path | None) -> None:
-    """Who judges is another process of ours, which is as bound as this one; verdicts are kept in the user's cache."""
     from iowhy.cli._boxed import enter
     from iowhy.fleet.cache_folder import cache_folder
 
@@ -202,7 +208,7 @@ def _enter(where: Sequence[str], written: Path | None) -> None:
     if cache is not None:
         with suppress(OSError):
             cache.mkdir(mode=0o700, parents=True, exist_ok=True)
-    enter(where, [cache, written], programs=True)
+    enter(where, [cache, written], programs=True, bounded=False)
 
 
 COMMANDS = {"report": (Report, report), "check": (Check, check), "pack": (Pack, pack)}

@@ -65,7 +65,7 @@ def command(options: Options) -> None:
     if options.recording is None:
         _record(options)
         return
-    enter([options.recording])
+    enter([options.recording], bounded=False)  # somebody looks at it, maybe for days
     from iowhy.recordings.packed import is_packed
     from iowhy.sources.printed import printed_beside
 

@@ -134,6 +134,7 @@ GENERAL = (
         "whether a disk is busy, and how long requests wait",
         "FreeBSD",
     ),
+    NextCommand("", "vmstat -w 1 -c 10", "whether CPUs are busy or idle", "FreeBSD"),
 )
 
 #: If no cause was found: what would explain the largest class of the time.

@@ -15,6 +15,8 @@ _UNITS = {
     "_bytes": ("bytes", size),
 }
 
+_BUSIEST = "SELECT max(busy_ns * 1.0 / dur_ns) FROM disk_steps WHERE dur_ns > 0"
+
 
 def state(facts: Facts) -> Iterator[Statement]:
     """One statement, of the least weight."""
@@ -28,7 +30,11 @@ def state(facts: Facts) -> Iterator[Statement]:
     one = max(timed or shares, key=lambda number: number.value, default=None) or next(
         iter(numbers), None
     )
-    if one is None and any("since boot" in note for note in facts.manifest.notes):
+    busiest = next(iter(facts.relations.rows(_BUSIEST)), (None,))[0] if one is None else None
+    if busiest is not None:
+        said = f"the busiest device is {percent(busiest)} busy"
+        yield Statement(0.02, link(said, busiest, "share", "devices"))
+    elif one is None and any("since boot" in note for note in facts.manifest.notes):
         yield Statement(
             0.02,
             link(

@@ -268,7 +268,9 @@ def standing(relations: Relations, dev: int | None) -> Standing | None:
     if dev is None or relations.has("block_requests") or not relations.has("disk_samples"):
         return None
     rows = _rates(relations, dev)
-    found = [one for one in rows if one.dev == dev and one.steady and one.even]
+    found = [
+        one for one in rows if one.dev == dev and one.steady and one.even and one.slices >= SLICES
+    ]
     unknown = [one for one in found if one.quiet_requests < QUIET and one.above_ns < ABOVE_NS]
     if not unknown or len(unknown) < len(found):
         return None

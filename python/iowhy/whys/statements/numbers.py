@@ -15,6 +15,9 @@ _UNITS = {
     "_bytes": ("bytes", size),
 }
 
+#: Tables of what happened one by one, or of one process.
+_ROWS = frozenset({"block_requests", "syscalls", "syscall_totals", "process_io", "thread_time"})
+
 
 def state(facts: Facts) -> Iterator[Statement]:
     """One statement, of the least weight."""
@@ -28,7 +31,9 @@ def state(facts: Facts) -> Iterator[Statement]:
     one = max(timed or shares, key=lambda number: number.value, default=None) or next(
         iter(numbers), None
     )
-    if one is None and any("since boot" in note for note in facts.manifest.notes):
+    rows = [name for name in facts.manifest.tables if name.endswith("_samples") or name in _ROWS]
+    none = not any(facts.relations.has(name) for name in rows)
+    if one is None and none and any("since boot" in note for note in facts.manifest.notes):
         yield Statement(
             0.02,
             link(
@@ -46,8 +51,8 @@ def state(facts: Facts) -> Iterator[Statement]:
             .removesuffix("_share")
             .removesuffix("_bytes")
         )
-        subject = "" if one.subject == one.tool else f" of {one.subject}"
-        said = f"{one.tool} shows {words} as {name.replace('_', ' ')}{subject}"
+        subject = "" if one.subject in (one.tool, "all") else f" of {one.subject}"
+        said = f"{one.tool}: {name.replace('_', ' ')}{subject} is {words}"
         yield Statement(0.05, link(said, one.value, unit, "measurements"))
 
 

@@ -271,7 +271,7 @@ def _nothing_left(name: str, share: float, left: float, memory: int) -> Candidat
                 share,
                 "share",
                 "measurements",
-                "memory-pressure.shares",
+                "memory-pressure.kswapd-share",
             ),
             link(
                 f"{size(left)} of {size(memory)} of memory are available",

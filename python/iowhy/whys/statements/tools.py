@@ -110,7 +110,7 @@ GROUP BY p.tgid HAVING max(p.ts_ns) > min(p.ts_ns) ORDER BY coalesce(read_per_s,
 
 
 def _moved(facts: Facts) -> Iterator[Statement]:
-    """What iotop sums up, and what a process moved since iotop began (-a)."""
+    """The totals of iotop, and what a process moved since iotop began (-a)."""
     for way, words in (("written", "wrote"), ("read", "read")):
         since = facts.measured.of("iotop", f"since_start_{way}_bytes")
         most = max(since, key=since.__getitem__, default=None)

@@ -23,7 +23,7 @@ RIGHT: dict[str, tuple[str | None, tuple[str, ...]]] = {
     "sarzh": (None, ("0.5", "14.4 ms", "0.6 %")),
     "weekday": (None, ("98 %", "8.7 ms", "1.04")),
     "nfsiostat-no-colon": (None, ("9.88 ms", "0.687", "3.77 ms", "1.71")),
-    "notopline": (None, ("75 %", "45.3 MiB", "917 MiB")),
+    "notopline": (None, ("75 %", "55.7 MiB", "917 MiB")),
     "ddpos": (None, ("100 MiB", "4.53 MB/s")),
     "cpuonly": (None, ("50 %",)),
     "sysbenchshort": (None, ("7.26 MB/s", "4.83 MB/s")),

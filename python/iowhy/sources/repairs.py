@@ -54,11 +54,21 @@ def _are_row(numbers: int, words: int) -> bool:
     return numbers >= 2 and 2 * numbers >= words
 
 
+#: A line of the kernel's log, whose stamp and addresses are no row of a table.
+_KERNEL = re.compile(r"\s*(?:\S+ +){0,5}(?:kernel: ?)?\[ *\d{1,12}\.\d{6}\]")
+
+
 def is_debris(line: str) -> bool:
     """Whether a line that was not understood may be a part of a row: at least half of its words have digits, two, the last one or a decimal number first, and are no times."""
+    if _KERNEL.match(line):
+        return False
     words = [word for word in line.split() if any(map(str.isalnum, word))]
     found = sum(any(map(str.isdigit, word)) and not set(word) & {":", "/"} for word in words)
-    if not found or 2 * found < len(words):
+    if (
+        not found
+        or 2 * found < len(words)
+        or not any(_NUMBER.fullmatch(word.strip("()[]<>,;|")) for word in words)
+    ):
         return False
     return found > 1 or any(map(str.isdigit, words[-1])) or _DECIMAL.fullmatch(words[0]) is not None
 
@@ -298,6 +308,7 @@ def unwrapped(lines: Sequence[str], unread: Collection[int], glue: str = " ") ->
             together = _are_row(numbers, words) == _are_row(own_numbers, len(own)) or numbers != 0
             open_ = (
                 fits
+                and any(map(str.isalnum, line))
                 and (at in unread or at - 1 in unread)
                 and together
                 and (titles < TITLES or not own_numbers or words + len(own) <= titles + 1)

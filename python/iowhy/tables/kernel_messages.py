@@ -14,6 +14,12 @@ EVENTS = (
     ("command_failures", re.compile(r"(ata\d+)(?:\.\d+)?: failed command")),
     ("media_errors", re.compile(r"(ata\d+)(?:\.\d+)?: error: \{.*\bUNC\b")),
     ("command_timeouts", re.compile(r"nvme (nvme\d+): I/O (?:tag )?\d+.*timeout")),
+    # NVMe over a network.
+    (
+        "server_timeouts",
+        re.compile(r"nvme (nvme\d+): (?:queue \d+: timeout request|failed nvme_keep_alive_end_io)"),
+    ),
+    ("lost_paths", re.compile(r"block (nvme\d+n\d+): no usable path")),
     (
         "command_timeouts",
         re.compile(r"sd [\d:]+: \[(sd\w+)\].*(?:timing out|timed out|hostbyte=DID_TIME_OUT)"),
@@ -38,6 +44,7 @@ EVENTS = (
         re.compile(r"XFS \((\S+?)\): .*(?:error|corruption|shutdown|Shutting)", re.I),
     ),
     ("filesystem_errors", re.compile(r"BTRFS (?:error|critical|warning) \(device (\S+?)[:)]")),
+    ("out_of_memory", re.compile(r"^(\S.{0,15}?) invoked oom-killer: ")),
     ("server_timeouts", re.compile(r"nfs: server (\S+) not responding")),
 )
 

@@ -11,6 +11,7 @@ from iowhy.whys.facts import Facts
 from iowhy.whys.facts.calls import Group
 from iowhy.whys.facts.holders import held_share
 from iowhy.whys.finding import Finding
+from iowhy.whys.thresholds import TOO_MANY
 from iowhy.whys.typed import Commands
 
 #: How many are named.
@@ -64,7 +65,8 @@ def doubt(
     first = findings[0] if findings else None
     guess = first is not None and first.confidence < SURE
     if facts.run.pasted:
-        suspects = () if cls is None else _suspected(facts, findings, cls)[0]
+        partly = facts.run.skipped_share >= TOO_MANY  # what was not read may be what matters
+        suspects = () if cls is None or partly else _suspected(facts, findings, cls)[0]
         return Doubt(suspects, "") if suspects else None
     if cls is None and not guess:
         return None
@@ -151,14 +153,18 @@ def _of_text(facts: Facts, cls: str) -> list[Suspect]:
     """Of what another tool printed: what its numbers leave open."""
     if cls == classes.IDLE:
         share = percent(facts.budget.elapsed(cls))
-        busy = [one.busy_share for one in facts.devices.all if one.busy_share is not None]
+        rests = Suspect("a machine with little to do", f"its CPUs are idle {share} of the time")
+        top = max(facts.devices.all, key=lambda one: one.busy_share or 0.0, default=None)
+        busy = None if top is None else top.busy_share
+        if top is not None and busy is not None and busy >= _EVEN:
+            seen = f"{top.name} is {percent(busy)} busy"
+            return [Suspect("a program that waits", seen), rests]
         seen = (
-            f"no device is busier than {percent(max(busy))}" if busy else "the text has no device"
+            "the text has no device"
+            if busy is None
+            else f"no device is busier than {percent(busy)}"
         )
-        return [
-            Suspect("a machine with little to do", f"its CPUs are idle {share} of the time"),
-            Suspect("one program that waits", "", seen),
-        ]
+        return [rests, Suspect("one program that waits", "", seen)]
     if cls in classes.CPU:
         return _of_cpu(facts)
     if cls not in classes.STORAGE:
@@ -169,6 +175,7 @@ def _of_text(facts: Facts, cls: str) -> list[Suspect]:
     group = facts.calls.by_name.get(named[0][0], Group()) if named else Group()
     slow = f"{plural(group.calls, 'call')} of {duration(group.mean_ns)}" if group.mean_ns else ""
     known = group.bytes is not None and group.calls > 0
+    sized = known or any(n.metric.endswith("_bytes_per_s") for n in facts.measured.numbers)
     much = f"{size((group.bytes or 0) / group.calls)} in each" if known else ""
     work = (
         "what each sync has to write"
@@ -177,7 +184,7 @@ def _of_text(facts: Facts, cls: str) -> list[Suspect]:
     )
     return [
         Suspect("the device, which is slow or busy", slow, "the text has no device"),
-        Suspect(work, much, "" if known else "the text has no sizes"),
+        Suspect(work, much, "" if sized else "the text has no sizes"),
     ]
 
 

@@ -26,6 +26,8 @@ LISTED = 0.05
 #: is a quarter of the time that can be had. Waits for something known, but without a cause, are said
 #: first when they are more.
 LEADS = 0.25
+#: From this share of rows of numbers that could not be read, what is left shows no cause.
+TOO_MANY = 0.2
 #: Of the time of all requests on a device, the share of other processes' up to which it counts as the
 #: command's own: with more, what is seen of the device is their doing too.
 OTHERS = 0.3

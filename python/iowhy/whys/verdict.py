@@ -27,12 +27,10 @@ from iowhy.whys.settle import settle
 from iowhy.whys.shared_remedies import together
 from iowhy.whys.statements import statements
 from iowhy.whys.suspects import Doubt, doubt
-from iowhy.whys.thresholds import LEADS, LISTED
+from iowhy.whys.thresholds import LEADS, LISTED, TOO_MANY
 from iowhy.whys.typed import Commands, commands
 from iowhy.whys.wake_ups import with_wake_ups
 
-#: From this share of rows of numbers that could not be read, what is left shows no cause.
-TOO_MANY = 0.2
 #: How many findings are shown first.
 SHOWN = 3
 

@@ -110,12 +110,15 @@ class Collected:
             "read_bytes_per_s": (("rkB/s", KIB), ("rMB/s", MIB), ("rd_sec/s", 512)),
             "written_bytes_per_s": (("wkB/s", KIB), ("wMB/s", MIB), ("wr_sec/s", 512)),
             "wait_mean_ns": (("await", 1e6),),
+            "read_wait_mean_ns": (("r_await", 1e6),),
+            "write_wait_mean_ns": (("w_await", 1e6),),
             "queue_mean": (("aqu-sz", 1.0), ("avgqu-sz", 1.0)),
             "busy_share": (("%util", 0.01),),
         }
         for metric, columns in metrics.items():
             for column, unit in columns:
-                if column in values:
+                # An interval without a read has none that waits.
+                if column in values and (values[column] or not column.endswith("_await")):
                     parsed.measure(disk, metric, values[column] * unit, self.end_ns)
                     break
 

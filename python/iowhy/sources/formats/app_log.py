@@ -18,7 +18,8 @@ TOOL = "server log"
 
 
 class Kind(Struct, frozen=True):
-    """A kind of line: whose, what it is about ("a sync of …"), and its pattern; a group `took` (or `ms`, `s`, `bytes`) is how long or how much.
+    """A kind of line: whose, what it is about ("a sync of …"), and its pattern; a group `took` (or `ms`, `s`, `bytes`) is how long or how much, `apart` the seconds
+    from one to the next, of which the least counts.
 
     `least_ns`: the line is only written if it took longer.
     """
@@ -39,11 +40,11 @@ KINDS = (
     _kind("etcd", "a sync of the WAL", r"sync duration of (?P<took>[\dhmsµu.]+), expected less than"),
     _kind("etcd", "a sync of the WAL", r'"msg":"slow fdatasync".*?"took":"(?P<took>[^"]+)"'),
     _kind("etcd", "applying a request", r'"msg":"apply request took too long".*?"took":"(?P<took>[^"]+)"'),
-    _kind("etcd", "applying a request", r"read-only range request .* took too long \((?P<took>[^)]+)\)"),
+    _kind("etcd", "applying a request", r"etcdserver: (?:read-only range )?request .* took too long \((?P<took>[^)]+)\)"),
     _kind("etcd", "a heartbeat, as the disk is slow", r"leader failed to send out heartbeat on time.*?(?:exceeded-duration\":\"|exceeded the \S+ timeout for )(?P<took>[\dhmsµu.]+)"),
     _kind("PostgreSQL", "a sync of one file at a checkpoint", r"(?:checkpoint|restartpoint) complete: .*?longest=(?P<s>[\d.]+) s"),
     _kind("PostgreSQL", "a temporary file", r'temporary file: path ".*?", size (?P<bytes>\d+)'),
-    _kind("PostgreSQL", "the time between checkpoints, which come too often", r"checkpoints are occurring too frequently \((?P<s>\d+) seconds? apart\)"),
+    _kind("PostgreSQL", "checkpoints that come too often", r"checkpoints are occurring too frequently \((?P<apart>\d+)\s+seconds? apart\)?"),
     _kind("InnoDB", "a pass of the page cleaner", r"page_cleaner: \d+ms intended loop took (?P<ms>\d+)ms"),
     _kind("InnoDB", "a wait for a semaphore", r"--Thread \d+ has waited at .* for (?P<s>[\d.]+) seconds"),
     _kind("Kafka", "a new segment of the log", r"Rolled new log segment at offset \d+ in (?P<ms>\d+) ms"),
@@ -69,7 +70,7 @@ HINT = (
 )
 _CLOCK = re.compile(r"(\d{2}):(\d{2}):(\d{2})(?:[.,](\d{1,9}))?")
 _DAY = re.compile(r"\d{4}[-/]\d{2}[-/]\d{2}|\d{1,2} [A-Z][a-z]{2} \d{4}")
-_NS = {"ms": 1e6, "s": 1e9}
+_NS = {"ms": 1e6, "s": 1e9, "apart": 1e9}
 
 
 class _Found(Struct):
@@ -93,7 +94,7 @@ def read(block: Block) -> Parsed:
             if match := kind.pattern.search(line):
                 _, one = found.setdefault((kind.server, kind.what), (kind, _Found()))
                 one.lines += 1
-                one.worst = max(one.worst, _amount(kind, match))
+                one.worst = _worse(kind, one, _amount(kind, match))
                 if (when := _seconds(line)) is not None:
                     one.times.append(when)
                 break
@@ -105,6 +106,12 @@ def read(block: Block) -> Parsed:
         _say(parsed, server, what, kind, one)
     parsed.missing.append("iostat -x 1 10")
     return parsed
+
+
+def _worse(kind: Kind, one: _Found, amount: float) -> float:
+    """The longest; of what comes too often the shortest."""
+    often = "apart" in kind.pattern.groupindex and one.lines > 1
+    return min(one.worst, amount) if often else max(one.worst, amount)
 
 
 def _amount(kind: Kind, match: re.Match[str]) -> float:
@@ -141,6 +148,9 @@ def _say(parsed: Parsed, server: str, what: str, kind: Kind, one: _Found) -> Non
     elif "percent" in groups:
         parsed.measure(server, f"{metric}_share", one.worst / 100)
         words += f": {one.worst:.0f} %"
+    elif "apart" in groups:
+        parsed.measure(server, f"{metric}_apart_ns", one.worst)
+        words += f", {duration(one.worst)} apart"
     elif one.worst:
         parsed.measure(server, f"{metric}_{'least_' if kind.least_ns else ''}ns", one.worst)
         words += f" took {'over ' if kind.least_ns else ''}{duration(one.worst)}"
@@ -150,5 +160,5 @@ def _say(parsed: Parsed, server: str, what: str, kind: Kind, one: _Found) -> Non
         parsed.measure(server, f"{metric}_span_s", span)
     often = "once" if one.lines == 1 else f"{one.lines:,} times"
     within = f" in {duration(span * 1e9)}" if 0 < span < 86400 * 366 else ""
-    longest = "" if one.lines == 1 or kind.least_ns else " at most"
+    longest = "" if one.lines == 1 or kind.least_ns or "apart" in groups else " at most"
     parsed.note(f"{server}: {words}{longest}, {often}{within}")

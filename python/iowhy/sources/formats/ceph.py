@@ -14,6 +14,8 @@ _LINES = (
     re.compile(r"(?P<slow_operations>\d+) slow (?:ops|requests), oldest (?:one )?blocked for >? ?(?P<oldest_blocked_s>[\d.]+) sec"),
     re.compile(r"(?P<slow_operations>\d+) slow requests are blocked > (?P<oldest_blocked_s>[\d.]+) sec"),
     re.compile(r"(?P<slow_osds>\d+) OSD\(s\) experiencing slow operations"),
+    re.compile(r"(?P<slow_operations>\d+) requests are blocked > (?P<oldest_blocked_s>[\d.]+) sec(?:; (?P<slow_osds>\d+) osds have slow requests)?"),
+    re.compile(r"(?P<slow_operations>\d+) ops are blocked > (?P<oldest_blocked_s>[\d.]+) sec"),
     re.compile(r"^\s*osd: (?P<osds>\d+) osds: (?P<osds_up>\d+) up.*?(?P<osds_in>\d+) in"),
     re.compile(r"^\s*recovery: (?P<recovery_size>[\d.]+ [KMGT]?i?B)/s"),
     re.compile(r"^\s*client: +(?:(?P<client_read_size>[\d.]+ [KMGT]?i?B)/s rd, )?(?:(?P<client_write_size>[\d.]+ [KMGT]?i?B)/s wr)?"),

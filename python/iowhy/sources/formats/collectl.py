@@ -16,12 +16,13 @@ from iowhy.sources.numbers import KIB, NS_PER_S, number, size
 NAME = "collectl"
 HINT = (
     r"^#\s*<-+CPU|^waiting for \d+ second sample|^#\s*(?:Date\s+)?(?:Time\s+)?cpu sys inter|^### RECORD|^#<-+(?:CPU|Disks)"
-    r"|^# (?:DISK|CPU) (?:STATISTICS|SUMMARY)"
+    r"|^# (?:SINGLE )?(?:DISK|CPU)(?:\[\w+\])? (?:STATISTICS|SUMMARY)"
 )
 BEGINS = "waiting"
 
 _RECORD = re.compile(r"### RECORD\s+\d+ >>> (\S+) <<< \((1\d{9})(\.\d{1,9})?\)")
-_SECTION = re.compile(r"# ([A-Z][A-Z /]+?)(?:\s\(.*\))?\s*")
+# `SINGLE CPU[HYPER] STATISTICS`: with hyperthreading.
+_SECTION = re.compile(r"# ([A-Z][A-Z /]+?(?:\[HYPER\][A-Z ]+?)?)(?:\s\(.*\))?\s*")
 _BRIEF_MEMORY = {"Free": "kbmemfree", "Buff": "kbbuffers", "Cach": "kbcached", "Slab": "kbslab"}
 _STATES = {"User": "user", "Nice": "nice", "Sys": "system", "Wait": "iowait", "IRQ": "irq", "Irq": "irq", "Soft": "soft",
            "Steal": "steal", "Idle": "idle"}  # fmt: skip
@@ -91,7 +92,7 @@ class _Reader:
     def _brief(self, text: str) -> bool:
         timed = self._day.split(re.sub(r"^\d{8}\s+", "", text))
         rest = text if timed is None else timed[1]
-        columns = [name for name in self._columns if name not in {"Time", "Date"}]
+        columns = self._named()
         cells = rest.split()
         if not columns or len(cells) < len(columns) or any(size(cell) is None for cell in cells):
             return False
@@ -108,6 +109,11 @@ class _Reader:
         return True
 
     def _row_of_section(self, cells: Sequence[str]) -> bool:
+        if cells and ":" in cells[0] and (timed := self._day.split(" ".join(cells))) is not None:
+            # -oT puts the time before each row.
+            if not self._rows or self._rows[-1][0] != timed[0]:
+                self._new(timed[0])
+            cells = timed[1].split()
         if not self._rows:
             self._new(None)
         now = self._rows[-1][1]
@@ -123,7 +129,7 @@ class _Reader:
         elif "CPU" in self._section:
             if not self._is_whole(cells):
                 return False
-            row = dict(zip(self._columns, cells, strict=True))
+            row = dict(zip(self._named(), cells, strict=True))
             shares = {
                 _STATES[k]: v for k in row if k in _STATES and (v := _get(row, k)) is not None
             }
@@ -139,14 +145,18 @@ class _Reader:
         elif self._section == "DISK SUMMARY":
             if not self._is_whole(cells):
                 return False
-            _machine(now, dict(zip(self._columns, cells, strict=True)))
+            _machine(now, dict(zip(self._named(), cells, strict=True)))
         else:
             return any(size(cell) is not None for cell in cells[:2])
         return True
 
+    def _named(self) -> list[str]:
+        """The columns behind a date and time."""
+        return [name for name in self._columns if name not in {"Time", "Date"}]
+
     def _is_whole(self, cells: Sequence[str]) -> bool:
         """Whether there is an amount under each title."""
-        return len(cells) == len(self._columns) and all(size(cell) is not None for cell in cells)
+        return len(cells) == len(self._named()) and all(size(cell) is not None for cell in cells)
 
     def emit(self, block: Block) -> None:
         """All instants, each with the interval before it."""
@@ -159,6 +169,12 @@ class _Reader:
         for at, (when, now) in enumerate(rows):
             end = when if dated and when is not None else (at + 1) * interval
             now.start_ns, now.end_ns = end - interval, end
+            if now.cpus and -1 not in now.cpus:  # only single CPUs are listed
+                names = dict.fromkeys(name for one in now.cpus.values() for name in one)
+                now.cpus[-1] = {
+                    name: sum(one.get(name, 0.0) for one in now.cpus.values()) / len(now.cpus)
+                    for name in names
+                }
             now.emit(parsed, block.names)
         if any(now.cpus.get(-1) and "iowait" not in now.cpus[-1] for _, now in rows):
             parsed.note(

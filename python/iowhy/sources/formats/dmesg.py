@@ -15,6 +15,8 @@ from iowhy.tables.kernel_messages import event_of
 from iowhy.units import plural
 
 NAME = "dmesg"
+#: A shorter part of a log shows nothing by what it does not have.
+SHORTEST_S = 1.0
 
 _HUNG = re.compile(r"INFO: task (.{1,64}):(\d{1,9}) blocked for more than (\d{1,9}) seconds")
 #: A task in SysRq-w's list, or after "blocked for more than": name, state, thread.
@@ -34,8 +36,8 @@ _PREFIX = re.compile(
 _STAMPED = re.compile(r"(?:^(?:<\d+>)?|kernel: ?)\[ *(\d{1,12}\.\d{6})\] \S")
 _BLOCKED_LIST = re.compile(r"SysRq ?: Show Blocked State|sysrq: Show Blocked State")
 HINT = (
-    r"blocked for more than \d+ seconds|I/O error,? |resetting link|failed command: |EXT4-fs (?:error|warning)"
-    r"|XFS \(\S+\): .*(?:rror|orruption|hut)|BTRFS (?:error|critical|warning)|nvme nvme\d+: I/O |not responding, "
+    r"invoked oom-killer: |blocked for more than \d+ seconds|I/O error,? |resetting link|failed command: |EXT4-fs (?:error|warning)"
+    r"|XFS \(\S+\): .*(?:rror|orruption|hut)|BTRFS (?:error|critical|warning)|nvme nvme\d+: (?:I/O |queue \d+: timeout|failed nvme_keep)|block nvme\d+n\d+: no usable path|not responding, "
     r"(?:still|timed)|hostbyte=DID_TIME|nvme nvme\d+: (?:controller is|Removing|Device not)|mmc(?:blk)?\d+: (?:Timeout|error|card)"
     r"|rejecting I/O to offline|Device offlined|SysRq : Show Blocked State|sysrq: Show Blocked State|^\[ *\d+\.\d{6}\] \S|kernel: \[ *\d+\.\d{6}\]"
 )
@@ -48,6 +50,7 @@ _WORDS = {
     "filesystem_errors": "filesystem error",
     "server_timeouts": "server timeout",
     "gone": "removal",
+    "lost_paths": "lost path",
 }
 
 
@@ -112,15 +115,17 @@ def read(block: Block) -> Parsed:
             parsed.reject(at, line)
     for (name, device), count in sorted(log.events.items()):
         parsed.measure(device, name, float(count))
-        parsed.note(f"the kernel's log has {plural(count, _WORDS[name])} of {device}")
+        many = ("shortage", "shortages") if name == "out_of_memory" else ()
+        what = f"{plural(count, *many)} of memory" if many else plural(count, _WORDS[name])
+        parsed.note(f"the kernel's log has {what} {'for' if many else 'of'} {device}")
     # A task that goes on hanging is listed again and again.
     latest = {tid: _states.Sleeper(tid, comm, _waits_in(frames)) for comm, tid, frames in log.tasks}
     for tid, seconds in log.hung.items():
         parsed.measure(latest[tid].named(), "blocked_ns", seconds * 1e9)
     since = " for longer than the kernel's limit" if log.hung else ""
     _states.emit(parsed, list(latest.values()), since)
-    if not log.events and not log.tasks and len(log.stamps) > 1:
-        span = max(log.stamps) - min(log.stamps)
+    span = max(log.stamps) - min(log.stamps) if log.stamps else 0.0
+    if not log.events and not log.tasks and span >= SHORTEST_S:
         parsed.measure("kernel log", "without_errors_ns", span * 1e9)
         parsed.note(f"no I/O errors and no hung tasks in {span:,.0f} s of the kernel's log")
     return parsed
@@ -129,5 +134,5 @@ def read(block: Block) -> Parsed:
 def _waits_in(frames: Sequence[str]) -> tuple[str, ...]:
     """The stack without the scheduler's own frames."""
     own = {"__schedule", "schedule", "schedule_timeout", "io_schedule", "io_schedule_timeout", "context_switch",
-           "schedule_preempt_disabled"}  # fmt: skip
+           "schedule_preempt_disabled", "__switch_to"}  # fmt: skip
     return tuple(frame for frame in frames if frame not in own)

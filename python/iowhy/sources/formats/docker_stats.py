@@ -26,17 +26,23 @@ def read(block: Block) -> Parsed:
     """Into measurements: subject is the container's name. Screens are of a stream: the last one of each counts."""
     parsed = Parsed(TOOL, units="kB, MB, GB of powers of 1000; KiB, MiB, GiB of 1024")
     rows: dict[str, re.Match[str]] = {}
+    peaks: dict[str, float] = {}
     blocks: int | None = None
     for at, line in parsed.lines(block):
         if "CPU %" in line:
             # The pairs behind the memory are in the order of the titles.
             blocks = None if "BLOCK I/O" not in line else 12 if "NET I/O" in line else 8
         elif match := _ROW.fullmatch(line):
-            rows[match[2] or match[1]] = match
+            name = match[2] or match[1]
+            rows[name] = match
+            used, limit = _bytes(match[4], match[5]), _bytes(match[6], match[7])
+            if used is not None and limit:
+                peaks[name] = max(peaks.get(name, 0.0), used / limit)
         else:
             parsed.reject(at, line)
     for name, match in rows.items():
         _emit(parsed, name, match, blocks)
+        parsed.measure(name, "memory_peak_share", peaks.get(name))
     if rows:
         parsed.missing.append("sudo iowhy run -- CMD")
     return parsed

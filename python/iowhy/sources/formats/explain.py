@@ -18,6 +18,7 @@ _LINES = (
     re.compile(r"I/O Timings:(?: shared)?(?: read=(?P<reading_ms>[\d.]+))?(?: write=(?P<writing_ms>[\d.]+))?"),
     re.compile(r"^\W*Execution Time: (?P<execution_ms>[\d.]+) ms"),
 )  # fmt: skip
+_NODE = re.compile(r"\(actual time=[\d.]+\.\.([\d.]{1,15}) rows=\d+ loops=(\d{1,9})\)")
 _PASSED = re.compile(
     r"actual time=|never executed|^\s*[-(+|]|QUERY PLAN|:|\bon\b|^\s*(?:->|Planning)"
 )
@@ -31,6 +32,11 @@ def read(block: Block) -> Parsed:
     every.tables.clear()
     for row in rows:
         found.setdefault(str(row["metric"]), float(str(row["value"])))
+    top = next((match for line in block.lines if (match := _NODE.search(line))), None)
+    if (
+        top is not None
+    ):  # the end of the first node is that of the query, but for what is printed below a plan
+        found.setdefault("execution_ns", float(top[1]) * 1e6 * float(top[2]))
     for metric, value in found.items():
         every.measure("plan", metric, value)
     read_, took = found.get("read_bytes"), found.get("execution_ns")

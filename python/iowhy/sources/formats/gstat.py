@@ -39,7 +39,8 @@ def read(block: Block) -> Parsed:
     elapsed = interval_of(block.command)
     screens: list[tuple[int | None, dict[str, dict[str, float]]]] = []
     for at, line in parsed.lines(block):
-        words = line.replace("|", " ").split()
+        # gstat-rs names whose rate it is behind it: `kB/s r`.
+        words = re.sub(r"\bkB/s ([rwd])\b", r"\1kB/s", line.replace("|", " ")).split()
         if length := _ELAPSED.fullmatch(line.strip()):
             elapsed = round(float(length[1]) * NS_PER_S) or elapsed
         elif words[0] == "L(q)":
@@ -49,6 +50,7 @@ def read(block: Block) -> Parsed:
             screens
             and (found := row(columns[:-1], words[: len(columns) - 1])) is not None
             and len(words) >= len(columns)
+            and words[len(columns) - 1][0].isalpha()
         ):
             if words[len(columns) - 1] in screens[-1][1]:
                 screens.append((elapsed, {}))  # of -B the titles came once

@@ -11,7 +11,7 @@ from iowhy.sources.numbers import number
 
 NAME = "innodb-status"
 TOOL = "InnoDB status"
-HINT = r"^\d\S+ \S+ (?:\S+ )?INNODB MONITOR OUTPUT|^Log sequence number\s+\d|^\d+ pending log (?:flushes|writes),|^Pending flushes \(fsync\)|^Per second averages calculated from the last"
+HINT = r"^\d\S+ \S+ (?:\S+ )?INNODB MONITOR OUTPUT|^Log sequence number\s+\d|^\d+ pending log (?:flushes|writes),|^Pending (?:flushes \(fsync\)|normal aio reads:)|^\d+ OS file reads, |^Per second averages calculated from the last"
 SURE = 0.95
 BEGINS = ".*MONITOR"
 

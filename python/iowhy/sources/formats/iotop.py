@@ -20,8 +20,8 @@ _TOTAL = re.compile(
     r"(?:Total|Actual|Current) DISK WRITE\s*:\s*([\d.,]+) ([BKMGT])/s.*"
 )
 _ROW = re.compile(
-    r"\s*(?:\d\d:\d\d:\d\d\s+)?(\d{1,9})\s+(\S+)\s+(\S+)\s+([\d.,]+) ([BKMGT])/s\s+([\d.,]+) ([BKMGT])/s\s+"
-    r"(?:([\d.,]+) %|\?unavailable\?)\s+(?:([\d.,]+) %\s+)?(\S.*?)\s*"
+    r"\s*(?:\d\d:\d\d:\d\d\s+)?(\d{1,9})\s+(\S+)\s+(\S+)\s+([\d.,]+) ([BKMGT])(/s)?\s+([\d.,]+) ([BKMGT])(?:/s)?\s+"
+    r"(?:([\d.,]+) %|\?unavailable\?)\s+(?:(?:([\d.,]+) %|\?unavailable\?)\s+)?(\S.*?)\s*"
 )
 _UNITS = {letter: KIB**power for power, letter in enumerate("BKMGT")}
 
@@ -50,19 +50,23 @@ def read(block: Block) -> Parsed:
 
 def _row(parsed: Parsed, match: re.Match[str], start: int, interval: int, block: Block) -> None:
     tid = int(match[1])
-    word = match[10].split()[0]
+    word = match[11].split()[0]
     comm = word.strip("[]") if word.startswith("[") else word.rsplit("/", 1)[-1]
     block.names.thread(tid, tid, comm)
-    read, written = _bytes(match[4], match[5]), _bytes(match[6], match[7])
+    read, written = _bytes(match[4], match[5]), _bytes(match[7], match[8])
     if read is None or written is None:
         return
-    seconds = interval / NS_PER_S
-    counters = {"read_bytes": read * seconds, "written_bytes": written * seconds}
-    parsed.intervals.add("process_io", {"tgid": tid}, start, interval, counters)
-    shares = [number(cell) for cell in (match[8], match[9]) if cell]
+    subject = f"{comm} ({tid})"
+    if match[6] is None:  # -a: bytes since iotop began
+        parsed.measure(subject, "since_start_read_bytes", read, start + interval)
+        parsed.measure(subject, "since_start_written_bytes", written, start + interval)
+    else:
+        seconds = interval / NS_PER_S
+        counters = {"read_bytes": read * seconds, "written_bytes": written * seconds}
+        parsed.intervals.add("process_io", {"tgid": tid}, start, interval, counters)
+    shares = [number(cell) for cell in (match[9], match[10]) if cell]
     # The last percentage is the wait for I/O; where two are shown, the first is that for swap.
     if shares and shares[-1] is not None:
-        subject = f"{comm} ({tid})"
         parsed.measure(subject, "io_delay_share", shares[-1] / 100, start + interval)
 
 

@@ -17,7 +17,7 @@ _BARE = (
     r"\s*\S+\s+\d+\s+[\d.]+\s+[\d.]+\s+\d+\s+\d+\s+\S+\s+[DRSTtZXIW][<NLsl+]*\s+\S+\s+\d+:\d+\s+\S"
 )
 #: Rows of `ps -eo pid,state,wchan,cmd` without their title.
-_STATES = r"\s*\d{1,9}\s+D[<NLsl+]*\s+[a-z_]\w+\s+\S"
+_STATES = r"\s*\d{1,9}\s+D[<NLsl+]*\s+(?:[a-z_]\w+\s+\S|[/\[]\S)"
 HINT = r"^\s*(?:[A-Z%]+\s+)*PID\s(?:.*\s)?(?:COMMAND|CMD|COMM|WCHAN)\s*$|^" + _BARE + "|^" + _STATES
 
 _ROW = re.compile(_BARE)
@@ -92,7 +92,11 @@ def _untitled(block: Block) -> list[str]:
         if named:
             names = [re.sub(r":\d+$", "", name).upper() for name in named[1].split(",")]
             return [_SAME.get(name, name) for name in names]
-    return _AUX if _ROW.match(first) else ["PID", "STAT", "WCHAN", "CMD"]
+    if _ROW.match(first):
+        return _AUX
+    # A path or a kernel thread is no function that is slept in.
+    bare = first.split()[2].startswith(("/", "["))
+    return ["PID", "STAT", "CMD"] if bare else ["PID", "STAT", "WCHAN", "CMD"]
 
 
 #: ps' other names of columns.

@@ -27,6 +27,10 @@ HINT = (
 #: top's delay between screens unless -d says otherwise (top(1), "-d").
 DELAY_NS = 3 * NS_PER_S
 
+#: "load average: 8,05, 7,56, 6,85": of the last minute, 5 and 15.
+_LOAD = re.compile(r"load average: (\d{1,6}[.,]\d\d), +(\d{1,6}[.,]\d\d), +(\d{1,6}[.,]\d\d)")
+#: Fewer threads hang now and then; more CPUs than that are rare.
+HANG, CPUS = 2.0, 64
 _CPU = re.compile(rf"(?={_SHARES})[^:]*:\s*(.*)|(?i:%?cpu\(?s?\)?\d*)\s*:\s*(.*)")
 # A share of 100 % touches what is before it: `us,100.0%sy`, `id,100,0 wa`.
 _CPU_SHARE = re.compile(r"(\d+(?:[.,]\d+)?)\s*%?\s*([^\W\d]{2,3})(?=[,\s]|$)")
@@ -48,6 +52,7 @@ class _Iteration:
     def __init__(self, when: int) -> None:
         self.when = when
         self.cpu: dict[str, float] = {}
+        self.load = 0.0
         self.memory: dict[str, object] = {}
         self.processes: list[dict[str, str]] = []
 
@@ -71,11 +76,14 @@ def read(block: Block) -> Parsed:
     for at, line in parsed.lines(block):
         text = line.strip()
         if text.startswith("top - "):
+            load = _LOAD.search(text)
             timed = day.split(text.removeprefix("top - "))
             if timed is None:
                 parsed.reject(at, line)
                 continue
             iterations.append(_Iteration(timed[0]))
+            if load is not None:
+                iterations[-1].load = min(number(one) or 0.0 for one in load.groups())
             columns = []
         elif not iterations and text.split()[0] == "PID":
             iterations.append(_Iteration(0))
@@ -168,6 +176,7 @@ def _emit(parsed: Parsed, iterations: Sequence[_Iteration], block: Block) -> Non
     elif alone and iterations[0].cpu:
         parsed.note("one screen of top: its CPU line is taken for the 3 s before it")
         parsed.partial = "one screen of top"
+        _load(parsed, iterations[0])
         parsed.missing.append("vmstat 1 10")
     for at, now in enumerate(iterations):
         end = now.when - base
@@ -194,6 +203,15 @@ def _emit(parsed: Parsed, iterations: Sequence[_Iteration], block: Block) -> Non
                 end if interval else None,
             )
     _states.emit(parsed, _sleepers(iterations[-1]))
+
+
+def _load(parsed: Parsed, now: _Iteration) -> None:
+    """A load average of threads that do not compute: Linux counts those in uninterruptible sleep."""
+    idle = now.cpu.get("idle", 0.0) / 100
+    hang = now.load - (1.0 - idle) * CPUS
+    if hang >= HANG and "idle" in now.cpu and not _sleepers(now):
+        parsed.measure("all", "load_average", now.load)
+        parsed.missing.append("ps -eo pid,stat,wchan:40,comm | awk '$2 ~ /^D/'")
 
 
 def _is_first(command: Sequence[str]) -> bool:

@@ -23,6 +23,8 @@ TOLD_BY_LOAD = 0.6
 STARTS = 0.5
 # In figures of a whole machine: a process that fills a CPU; a device that works, or takes long.
 FILLED = 0.8
+# Of the CPUs' busy time in interrupts: the rest is not what is slow.
+OF_BUSY = 0.5
 # Such a device is what may be waited for.
 WORKS = 0.3
 # No healthy disk's requests take so long, on the mean.
@@ -129,11 +131,13 @@ def _fewer(starts: ShortLived) -> Remedy:
 
 
 def _may_be_many_programs(facts: Facts) -> bool:
-    """A whole machine's CPU time next to a device that is waited for: what computes need not be what waits."""
+    """A whole machine's CPU time that is mostly interrupts, or next to a device that is waited for: what computes need not be what waits."""
     if facts.budget.basis != "machine" or any(
         share >= FILLED for share in facts.measured.metric("cpu_share").values()
     ):
         return False
+    if (facts.machine.interrupts or 0.0) >= OF_BUSY * (facts.machine.busy or 1.0):
+        return True  # not a program's code
     return any(
         (one.busy_share or 0.0) >= WORKS or ((one.wait_ns or 0.0) >= SLOW_NS and one.load > 0)
         for one in facts.devices.all

@@ -22,6 +22,8 @@ PASTED_SWAP_PAGES_PER_S = 100
 KSWAPD_SHARE = 0.5
 # Of the machine's memory: with more of it free, kswapd does not run for lack of memory.
 FREE_SHARE = 0.2
+# With less of it available, what runs is evicted as fast as it is read.
+LEFT_SHARE = 0.05
 
 
 def find(facts: Facts) -> Candidate | None:
@@ -217,8 +219,8 @@ def _by_pressure(facts: Facts) -> Candidate | None:
 
 
 def _by_kswapd(facts: Facts) -> Candidate | None:
-    """From a table of tasks that shows nothing else of the time: the kernel's thread that frees memory hardly rests."""
-    if not facts.run.pasted or facts.budget.known:
+    """From a table of tasks: the kernel's thread that frees memory hardly rests, and next to nothing is left, or the table shows nothing else."""
+    if not facts.run.pasted:
         return None
     shares = {
         subject.split()[0]: min(1.0, share)
@@ -227,9 +229,16 @@ def _by_kswapd(facts: Facts) -> Candidate | None:
     }
     name = max(shares, key=shares.__getitem__, default="")
     free, memory = facts.machine.free_bytes, facts.machine.memory_bytes
+    left = facts.machine.available_bytes
+    if left is None and free is not None:
+        left = free + (facts.machine.cached_peak_bytes or 0.0)
     plenty = free is not None and memory is not None and free >= FREE_SHARE * memory
     if not name or shares[name] < KSWAPD_SHARE or plenty:
         return None
+    if facts.budget.known:
+        if left is None or not memory or left >= LEFT_SHARE * memory:
+            return None
+        return _nothing_left(name, shares[name], left, memory)
     return Candidate(
         claims=(Claim(frozenset({classes.MEMORY})),),
         chain=chain_of(
@@ -249,6 +258,39 @@ def _by_kswapd(facts: Facts) -> Candidate | None:
         lowered_by=("the text does not show whether memory is short, nor who waits for it",),
         fixed_share=shares[name],
         share_of=f"one CPU's time ({name}'s)",
+    )
+
+
+def _nothing_left(name: str, share: float, left: float, memory: int) -> Candidate:
+    """In the machine's counters, what is read again because it was evicted shows as waiting for I/O."""
+    return Candidate(
+        claims=_claims(True, 0.0),
+        chain=chain_of(
+            link(
+                f"{name}, which frees memory for the kernel, uses {percent(share)} of a CPU",
+                share,
+                "share",
+                "measurements",
+                "memory-pressure.kswapd-share",
+            ),
+            link(
+                f"{size(left)} of {size(memory)} of memory are available",
+                left,
+                "bytes",
+                "system",
+                "memory-pressure.left",
+            ),
+        ),
+        summary=worded(
+            "memory-pressure.nothing-left",
+            "waiting for pages that were evicted: {left:bytes} of {memory:bytes} of memory are available, and {name} frees some without rest",
+            left=left,
+            memory=memory,
+            name=name,
+        ),
+        saving=saving.all_of_it(_FITS),
+        remedies=(MORE_MEMORY,),
+        confidence=0.7,
     )
 
 
@@ -295,6 +337,10 @@ CAUSE = Cause(
         Threshold(
             "free memory at the same time, below", FREE_SHARE, "share",
             "with that much free, kswapd does not run for lack of memory",
+        ),
+        Threshold(
+            "available memory, if the table has the CPUs' time too, below", LEFT_SHARE, "share",
+            "what runs is evicted as fast as it is read",
         ),
     ),
     fooled_by=(

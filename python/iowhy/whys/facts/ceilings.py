@@ -267,8 +267,8 @@ def standing(relations: Relations, dev: int | None) -> Standing | None:
     """Of a device of which no request alone is known, and that never did more: its own limit, or one that was bought."""
     if dev is None or relations.has("block_requests") or not relations.has("disk_samples"):
         return None
-    rows = _rates(relations, dev)
-    found = [one for one in rows if one.dev == dev and one.steady and one.even]
+    enough = [one for one in _rates(relations, dev) if one.dev == dev and one.slices >= SLICES]
+    found = [one for one in enough if one.steady and one.even]
     unknown = [one for one in found if one.quiet_requests < QUIET and one.above_ns < ABOVE_NS]
     if not unknown or len(unknown) < len(found):
         return None

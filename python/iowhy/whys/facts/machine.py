@@ -22,10 +22,12 @@ class Machine(Struct, frozen=True):
     idle: float | None = None
     iowait: float | None = None
     steal: float | None = None
+    interrupts: float | None = None
     busiest_cpu: float | None = None
     samples: int = 0
     memory_bytes: int | None = None
     free_bytes: float | None = None
+    available_bytes: float | None = None
     cached_peak_bytes: float | None = None
     cached_growth_bytes: float | None = None
     swap_pages: float | None = None
@@ -73,9 +75,17 @@ SELECT busy_share AS busy, user_share AS user, system_share AS system, idle_shar
 FROM machine_levels AS m CROSS JOIN cpu_count AS c CROSS JOIN recording AS r
 """
 
+_INTERRUPTS = """
+SELECT CAST(max(irq_ns) - min(irq_ns) AS DOUBLE) / nullif(max(whole_ns) - min(whole_ns), 0) AS interrupts FROM (
+  SELECT *, user_ns + system_ns + coalesce(irq_ns, 0) + idle_ns + coalesce(iowait_ns, 0) + coalesce(steal_ns, 0) AS whole_ns
+  FROM cpu_samples WHERE cpu = -1
+)
+"""
+
 _MEMORY = """
 SELECT coalesce((SELECT memory_bytes FROM recording), max(total_bytes)) AS memory_bytes,
   sum(free_bytes * span_s) / sum(span_s) FILTER (free_bytes IS NOT NULL) AS free_bytes,
+  arg_max(available_bytes, ts_ns) AS available_bytes,
   max(cached_bytes) AS cached_peak_bytes,
   arg_max(cached_bytes, ts_ns) - arg_min(cached_bytes, ts_ns) AS cached_growth_bytes
 FROM (
@@ -103,6 +113,7 @@ def measure(relations: Relations) -> Machine:
     facts, has = relations.facts, relations.has
     queries = (
         (("cpu_samples", "vm_samples"), _LEVELS),
+        (("cpu_samples",), _INTERRUPTS),
         (("memory_samples",), _MEMORY),
         (("cgroup_samples",), _GROUP),
     )

@@ -72,8 +72,9 @@ def measure(relations: Relations) -> Measured:
     if relations.has("measurements"):
         numbers = relations.read(
             Number,
-            """SELECT lower(tool) AS tool, subject, metric, avg(value) AS value FROM measurements
-            GROUP BY lower(tool), subject, metric ORDER BY 1, 2, 3 LIMIT 5000""",
+            """SELECT lower(tool) AS tool, subject, metric,
+              CASE WHEN metric LIKE 'since_start_%' OR metric LIKE '%_peak_%' THEN max(value) ELSE avg(value) END AS value
+            FROM measurements GROUP BY lower(tool), subject, metric ORDER BY 1, 2, 3 LIMIT 5000""",
         )
     found = relations.rows(_HISTOGRAMS) if relations.has("histograms") else []
     histograms = {metric: (total, middle) for metric, total, middle in found}

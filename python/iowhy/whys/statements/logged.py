@@ -9,6 +9,11 @@ from iowhy.whys.stated_fact import Statement
 
 #: Flash with a power-safe cache syncs in less than a millisecond; a disk that turns takes half a turn or more.
 SLOW_SYNC_NS = 4e6
+#: Disks of one kind differ less: by where on them is read, and by other work.
+UNEQUAL = 0.6
+#: A page of PostgreSQL, and how long one takes to be copied from the page cache, with all that a query does with it.
+BLOCK_BYTES = 8192
+QUICK_NS = 1e5
 #: A request of a disk that is alone there takes 10 ms at most, a server's 50.
 SLOW_NS = 50e6
 #: Tools with one number that matters: tool, metric, sentence, from which value it is wrong (None: never).
@@ -21,7 +26,6 @@ _TOOLS: tuple[tuple[str, str, str, float | None], ...] = (
     ("ceph -s", "commit_ns", "{} takes {} for a commit", 100e6),
     ("hot_threads", "cpu_share", "the thread {} computes in {} of the time", None),
     ("htop", "busy_share", "the {} are {} busy", None),
-    ("hdparm", "read_in_order_bytes_per_s", "{} is read in order at {}", None),
     ("mongostat", "cache_dirty_share", "the cache of {} is {} dirty", 0.2),
     ("zpool status", "degraded", "pool {} is degraded", 0.0),
     ("zpool status", "checksum_errors", "{} has {} checksum errors", 0.0),
@@ -31,7 +35,7 @@ _UNITS = {"ns": ("ns", duration), "share": ("share", percent), "s": ("bytes/s", 
 
 def state(facts: Facts) -> Iterator[Statement]:
     """One statement for each kind that there is."""
-    for stated in (_gone, _servers, _syncs, _plan, _tools, _clean):
+    for stated in (_gone, _killed, _servers, _syncs, _innodb, _plan, _in_order, _tools, _clean):
         yield from stated(facts)
 
 
@@ -40,6 +44,15 @@ def _gone(facts: Facts) -> Iterator[Statement]:
         for device, times in facts.measured.of("dmesg", metric).items():
             said = f"the device {device} {words}, by the kernel's log ({plural(times, 'message')}): check its hardware first"
             yield Statement(1.0, link(said, times, "times", "measurements"))
+
+
+def _killed(facts: Facts) -> Iterator[Statement]:
+    """What the kernel's log says of memory that ran out."""
+    for who, times in facts.measured.of("dmesg", "out_of_memory").items():
+        said = f"the kernel ran out of memory: {who} needed some, and a process had to end ({plural(times, 'time')})"
+        yield Statement(
+            0.97, link(said.replace("(1 time)", "(once)"), times, "times", "measurements")
+        )
 
 
 def _servers(facts: Facts) -> Iterator[Statement]:
@@ -56,16 +69,19 @@ def _servers(facts: Facts) -> Iterator[Statement]:
         }
         words = name.replace("_", " ").strip()
         ns = more.get("_ns", more.get("_least_ns"))
+        times = "once" if one.value == 1 else plural(one.value, "time")
         if ns is not None:
             bound = "over " if "_least_ns" in more else "up to " if one.value > 1 else ""
             words += f" took {bound}{duration(ns)}"
+        elif (apart := more.get("_apart_ns")) is not None:
+            words += f", {duration(apart)} apart"
         elif (bytes_ := more.get("_bytes")) is not None:
             words += f" of {size(bytes_)}"
         elif (share := more.get("_share")) is not None:
             words += f": {percent(share)}"
         span = more.get("_span_s")
         within = "" if span is None else f" in {duration(span * 1e9)}"
-        said = f"{one.subject} reports: {words}, {plural(one.value, 'time')}{within}"
+        said = f"{one.subject} reports: {words}, {times}{within}"
         grave = 0.75 if ns is None or ns >= SLOW_NS else 0.3
         unit = "times" if ns is None else "ns"
         yield Statement(grave, link(said, ns or one.value, unit, "measurements"))
@@ -87,13 +103,32 @@ def _plan(facts: Facts) -> Iterator[Statement]:
     if read and took:
         reading = plan.get("reading_ns")
         share = 0.0 if reading is None else min(1.0, reading / took)
-        of = "" if reading is None else f", which takes {percent(share)} of its {duration(took)}"
+        each = took / max(1.0, read / BLOCK_BYTES)
+        of = (
+            f" in {duration(took)}"
+            + (f": at most {duration(each)} for each page" if each >= QUICK_NS else "")
+            if reading is None
+            else f", which takes {percent(share)} of its {duration(took)}"
+        )
         said = f"the query reads {size(read)} from outside of PostgreSQL's buffers{of}"
         yield Statement(0.7 if share >= 0.5 else 0.3, link(said, read, "bytes", "measurements"))
     elif took and (reading := plan.get("reading_ns")):
         share = min(1.0, reading / took)
         said = f"reading takes {percent(share)} of the query's {duration(took)}"
         yield Statement(0.7 if share >= 0.5 else 0.3, link(said, share, "share", "measurements"))
+
+
+def _in_order(facts: Facts) -> Iterator[Statement]:
+    """hdparm: the slowest disk, next to the quickest one."""
+    speeds = facts.measured.of("hdparm", "read_directly_bytes_per_s")
+    speeds = speeds or facts.measured.of("hdparm", "read_in_order_bytes_per_s")
+    if not speeds:
+        return
+    least, most = min(speeds, key=speeds.__getitem__), max(speeds, key=speeds.__getitem__)
+    said = f"{least} is read in order at {rate(speeds[least])}"
+    said += f", {most} at {rate(speeds[most])}" if least != most else ""
+    far = speeds[least] < UNEQUAL * speeds[most]
+    yield Statement(0.6 if far else 0.2, link(said, speeds[least], "bytes/s", "measurements"))
 
 
 def _tools(facts: Facts) -> Iterator[Statement]:
@@ -114,3 +149,22 @@ def _clean(facts: Facts) -> Iterator[Statement]:
     for span in facts.measured.of("dmesg", "without_errors_ns").values():
         said = f"no I/O errors and no hung tasks in {duration(span)} of the kernel's log"
         yield Statement(0.1, link(said, span, "ns", "measurements"))
+
+
+def _innodb(facts: Facts) -> Iterator[Statement]:
+    """What InnoDB does a second, and how large its reads are."""
+    found = {n.metric: n.value for n in facts.measured.numbers if n.tool == "innodb status"}
+    parts = [
+        f"{words} {found[name]:.3g} times a second"
+        for name, words in (
+            ("reads_per_s", "reads"),
+            ("writes_per_s", "writes"),
+            ("fsyncs_per_s", "syncs"),
+        )
+        if found.get(name)
+    ]
+    if parts:
+        if found.get("reads_per_s") and found.get("read_mean_bytes"):
+            parts[0] += f" ({size(found['read_mean_bytes'])} each)"
+        said = f"InnoDB {', '.join(parts)}"
+        yield Statement(0.2, link(said, found.get("fsyncs_per_s"), "1/s", "measurements"))

@@ -16,6 +16,8 @@ _UNITS = {
 }
 
 _BUSIEST = "SELECT max(busy_ns * 1.0 / dur_ns) FROM disk_steps WHERE dur_ns > 0"
+#: Tables of what happened one by one, or of one process.
+_ROWS = frozenset({"block_requests", "syscalls", "syscall_totals", "process_io", "thread_time"})
 
 
 def state(facts: Facts) -> Iterator[Statement]:
@@ -30,11 +32,13 @@ def state(facts: Facts) -> Iterator[Statement]:
     one = max(timed or shares, key=lambda number: number.value, default=None) or next(
         iter(numbers), None
     )
+    rows = [name for name in facts.manifest.tables if name.endswith("_samples") or name in _ROWS]
+    none = not any(facts.relations.has(name) for name in rows)
     busiest = next(iter(facts.relations.rows(_BUSIEST)), (None,))[0] if one is None else None
     if busiest is not None:
         said = f"the busiest device is {percent(busiest)} busy"
         yield Statement(0.02, link(said, busiest, "share", "devices"))
-    elif one is None and any("since boot" in note for note in facts.manifest.notes):
+    elif one is None and none and any("since boot" in note for note in facts.manifest.notes):
         yield Statement(
             0.02,
             link(
@@ -52,8 +56,8 @@ def state(facts: Facts) -> Iterator[Statement]:
             .removesuffix("_share")
             .removesuffix("_bytes")
         )
-        subject = "" if one.subject == one.tool else f" of {one.subject}"
-        said = f"{one.tool} shows {words} as {name.replace('_', ' ')}{subject}"
+        subject = "" if one.subject in (one.tool, "all") else f" of {one.subject}"
+        said = f"{one.tool}: {name.replace('_', ' ')}{subject} is {words}"
         yield Statement(0.05, link(said, one.value, unit, "measurements"))
 
 

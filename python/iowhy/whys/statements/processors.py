@@ -6,18 +6,16 @@ from iowhy.sentences import worded
 from iowhy.units import size
 from iowhy.whys.chain import link
 from iowhy.whys.facts import Facts
-from iowhy.whys.stated_fact import WRONG, Statement
+from iowhy.whys.stated_fact import TELLING, WRONG, Statement
 
 #: Less waiting than this is not worth a sentence.
 LEAST = 0.1
+#: Of the time that CPUs are busy: then it is not what programs compute.
+MOSTLY = 0.5
+#: Fewer blocked processes are there for a moment.
+BLOCKED = 1.0
 #: With a smaller part of the memory left, the kernel must take pages back.
 SHORT = 0.1
-
-
-_LEFT = """
-SELECT CAST(coalesce(max(available_bytes), max(free_bytes + coalesce(cached_bytes, 0))) AS DOUBLE) AS bytes FROM memory_samples
-WHERE ts_ns = (SELECT max(ts_ns) FROM memory_samples)
-"""
 
 
 def state(facts: Facts) -> Iterator[Statement]:
@@ -36,33 +34,49 @@ def state(facts: Facts) -> Iterator[Statement]:
             more=more,
         )
         yield Statement(WRONG, link(said, machine.iowait, "share", "system"))
-    elif machine.blocked and machine.blocked >= LEAST:
+    elif machine.blocked and machine.blocked >= BLOCKED:
         said = worded(
             "processes-blocked",
             "{blocked:.1f} processes are blocked on average",
             blocked=machine.blocked,
         )
         yield Statement(0.5, link(said, machine.blocked, "processes", "system"))
-    if facts.relations.has("memory_samples") and machine.memory_bytes:
-        left = facts.relations.value(float, _LEFT)
-        if left is not None:
-            said = worded(
-                "memory-available",
-                "{left:bytes} of {total:bytes} of memory are available",
-                left=left,
-                total=machine.memory_bytes,
-            )
-            yield Statement(0.1, link(said, left, "bytes", "system"))
-
-
-def _short(facts: Facts) -> bool:
-    machine = facts.machine
-    return bool(machine.memory_bytes) and (machine.free_bytes or 0) < SHORT * (
-        machine.memory_bytes or 0
-    )
+    load = facts.measured.of("top", "load_average").get("all")
+    if load is not None:
+        said = worded(
+            "load-of-sleepers",
+            "the load average is {load:.1f} or more although the CPUs are idle {idle:share} of the time: threads that hang (state D) count in it",
+            load=load,
+            idle=machine.idle or 0.0,
+        )
+        yield Statement(WRONG, link(said, load, "threads", "system"))
+    share = machine.interrupts or 0.0
+    if share >= LEAST:
+        most = share >= MOSTLY * (machine.busy or 1.0)
+        said = worded(
+            "cpus-interrupts",
+            "the CPUs handle interrupts {share:share} of the time (network or devices, no program's code)",
+            share=share,
+        )
+        yield Statement(TELLING + 0.01 if most else 0.2, link(said, share, "share", "system"))
+    left = machine.available_bytes
+    if left is None and machine.free_bytes is not None:
+        left = machine.free_bytes + (machine.cached_peak_bytes or 0.0)
+    if left is not None and machine.memory_bytes:
+        said = worded(
+            "memory-available",
+            "{left:bytes} of {total:bytes} of memory are available",
+            left=left,
+            total=machine.memory_bytes,
+        )
+        yield Statement(0.1, link(said, left, "bytes", "system"))
 
 
 def _memory(facts: Facts) -> str:
-    if not _short(facts) or facts.machine.free_bytes is None or facts.machine.memory_bytes is None:
-        return ""
-    return f", with {size(facts.machine.free_bytes)} of {size(facts.machine.memory_bytes)} of memory free"
+    machine = facts.machine
+    for left, how in ((machine.available_bytes, "available"), (machine.free_bytes, "free")):
+        if left is not None and machine.memory_bytes:
+            short = left < SHORT * machine.memory_bytes
+            of = f"{size(left)} of {size(machine.memory_bytes)} of memory {how}"
+            return f", with {of}" if short else ""
+    return ""

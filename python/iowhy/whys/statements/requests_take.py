@@ -9,7 +9,8 @@ from iowhy.units import duration, percent
 from iowhy.whys import links
 from iowhy.whys.chain import link
 from iowhy.whys.facts import Facts
-from iowhy.whys.stated_fact import Statement
+from iowhy.whys.stated_fact import WRONG, Statement
+from iowhy.whys.statements.processors import LEAST
 
 #: As in the causes device-saturated and device-slow.
 BUSY = 0.9
@@ -109,10 +110,14 @@ def state(facts: Facts) -> Iterator[Statement]:
             if own:
                 said += f": {', '.join(one.words() for one in own)}"
             queue = facts.measured.metric("queue_length").get(device.name)
-            if queue is not None:
+            if queue is not None and queue >= busy:  # old kernels print less than a busy device has
                 said += f", queue depth {queue:.3g}"
+            if (facts.machine.iowait or 0.0) >= LEAST:
+                said += (
+                    f"; the CPUs wait for I/O {percent(facts.machine.iowait or 0.0)} of the time"
+                )
             yield Statement(
-                0.55 if busy >= BUSY else 0.5 if busy >= HALF else 0.3,
+                _busy_grave(facts, busy),
                 link(
                     worded("disk-is-busy", "{said}", said=said, device=device.name, busy=busy),
                     busy,
@@ -122,6 +127,14 @@ def state(facts: Facts) -> Iterator[Statement]:
             )
     yield from _rest(facts)
     yield from _printed(facts)
+    yield from _waited(facts)
+
+
+def _busy_grave(facts: Facts, busy: float) -> float:
+    """Of a busy device whose requests are quick: it is named before the CPUs' waiting, which is for it."""
+    if busy >= BUSY:
+        return WRONG + 0.02 if (facts.machine.iowait or 0.0) >= LEAST else 0.55
+    return 0.5 if busy >= HALF else 0.3
 
 
 def _rest(facts: Facts) -> Iterator[Statement]:
@@ -142,6 +155,22 @@ def _rest(facts: Facts) -> Iterator[Statement]:
             else worded("disks-rest", "no disk is more than {busy:share} busy", busy=busy)
         )
         yield Statement(0.1, link(said, busy, "share", "devices"))
+
+
+def _waited(facts: Facts) -> Iterator[Statement]:
+    """Of devices of which only the waits are printed (dstat --disk-wait), not how many requests have them."""
+    for kind in ("read", "write"):
+        times = facts.measured.metric(f"{kind}_wait_mean_ns")
+        name = max(times, key=times.__getitem__, default=None)
+        if name is not None:
+            said = worded(
+                "kind-takes",
+                "{device}: a " + kind + " takes {mean_ns:ns}",
+                device=name,
+                mean_ns=times[name],
+            )
+            grave = 0.8 if times[name] >= SLOW_NS else 0.25 + times[name] / 1e10
+            yield Statement(grave, link(said, times[name], "ns", "measurements"))
 
 
 def _printed(facts: Facts) -> Iterator[Statement]:

@@ -14,14 +14,19 @@ NAMED = 3
 def state(facts: Facts) -> Iterator[Statement]:
     """Those that hang longest by name; else those of a moment."""
     hung = facts.measured.metric("blocked_ns")
-    for name, ns in sorted(hung.items(), key=lambda item: -item[1])[:NAMED]:
+    if hung:
+        longest = max(hung.values())
+        names = sorted(hung, key=lambda name: -hung[name])
         said = worded(
             "task-hangs",
-            "{task} has been blocked for {blocked:ns} (state D)",
-            task=name,
-            blocked=ns,
+            "{task} has been blocked for {blocked:ns} (state D)"
+            if len(hung) == 1
+            else "{threads:count thread} have been blocked for up to {blocked:ns} (state D): {task}",
+            task=", ".join(names[:NAMED]) + (" and others" if len(names) > NAMED else ""),
+            threads=len(hung),
+            blocked=longest,
         )
-        yield Statement(0.95, link(said, ns, "ns", "measurements"))
+        yield Statement(0.95, link(said, longest, "ns", "measurements"))
     now = facts.measured.metric("in_state_d")
     if not hung and now:
         number = sum(now.values())

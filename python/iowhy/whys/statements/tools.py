@@ -24,7 +24,17 @@ ETCD = {"wal_fsync": 10e6, "backend_commit": 25e6}
 
 def state(facts: Facts) -> Iterator[Statement]:
     """One statement for each kind that there is."""
-    for stated in (_containers, _mounts, _processes, _dd, _sysbench, _etcd, _disks, _pressure):
+    for stated in (
+        _containers,
+        _moved,
+        _mounts,
+        _processes,
+        _dd,
+        _sysbench,
+        _etcd,
+        _disks,
+        _pressure,
+    ):
         yield from stated(facts)
 
 
@@ -43,8 +53,20 @@ def _containers(facts: Facts) -> Iterator[Statement]:
                 cpus=share,
             )
             yield Statement(0.4, link(said, share, "CPUs", "measurements"))
-    for name, limit in limits.items():
-        share = used.get(name, 0.0) / limit if limit else 0.0
+    shares = {name: used.get(name, 0.0) / limit for name, limit in limits.items() if limit}
+    shares |= facts.measured.metric("memory_peak_share")
+    fullest = max(shares, key=shares.__getitem__, default="")
+    if fullest and shares[fullest] < FULL:
+        said = worded(
+            "containers-rest",
+            "{which} at {share:share} of its memory limit: memory is not it",
+            which=f"container {fullest} is"
+            if len(shares) == 1
+            else f"the fullest container, {fullest}, is",
+            share=shares[fullest],
+        )
+        yield Statement(0.1, link(said, shares[fullest], "share", "measurements"))
+    for name, share in shares.items():
         if share >= FULL:
             since = f", and has read {size(read[name])}" if read.get(name) else ""
             template = "container {container} is at {share:share} of its memory limit{since}"
@@ -87,7 +109,35 @@ GROUP BY p.tgid HAVING max(p.ts_ns) > min(p.ts_ns) ORDER BY coalesce(read_per_s,
 """
 
 
+def _moved(facts: Facts) -> Iterator[Statement]:
+    """The totals of iotop, and what a process moved since iotop began (-a)."""
+    for way, words in (("written", "wrote"), ("read", "read")):
+        since = facts.measured.of("iotop", f"since_start_{way}_bytes")
+        most = max(since, key=since.__getitem__, default=None)
+        if most is not None and since[most]:
+            said = f"{most} {words} {size(since[most])} since iotop began"
+            yield Statement(0.2, link(said, since[most], "bytes", "measurements"))
+    rates = [
+        facts.measured.of("iotop", f"asked_{way}_bytes_per_s").get("all")
+        for way in ("read", "written")
+    ]
+    if None not in rates and any(rates):
+        said = (
+            f"all processes together read {rate(rates[0] or 0.0)} and write {rate(rates[1] or 0.0)}"
+        )
+        yield Statement(
+            0.15, link(said, max(one or 0.0 for one in rates), "bytes/s", "measurements")
+        )
+
+
 def _processes(facts: Facts) -> Iterator[Statement]:
+    used = facts.measured.of("top", "cpu_share")
+    most = max(used, key=used.__getitem__, default=None)
+    if most is not None and used[most] >= MOSTLY:
+        said = worded(
+            "process-cpus", "{process} uses {cpus:.1f} CPUs", process=most, cpus=used[most]
+        )
+        yield Statement(0.12, link(said, used[most], "CPUs", "measurements"))
     waiting = facts.measured.metric("io_delay_share")
     worst = max(waiting, key=waiting.__getitem__, default=None)
     if worst is not None and waiting[worst] >= WAITS:
@@ -161,9 +211,10 @@ def _disks(facts: Facts) -> Iterator[Statement]:
         ("command_failures", "has {} failed command{s} in the kernel's log"),
         ("link_resets", "has {} link reset{s} in the kernel's log"),
         ("filesystem_errors", "has {} filesystem error{s} in the kernel's log"),
-        ("server_timeouts", "did not respond {} time{s}, by the kernel's log"),
+        ("server_timeouts", "has {} request{s} without an answer in the kernel's log"),
+        ("lost_paths", "has {} request{s} without a usable path in the kernel's log"),
     ):
-        for name, value in facts.measured.metric(metric).items():
+        for name, value in sorted(facts.measured.metric(metric).items(), key=lambda one: -one[1]):
             if value > 0:
                 said = f"{name} {words.format(f'{value:,.0f}', s='' if value == 1 else 's')}"
                 yield Statement(0.9, link(said, value, "times", "measurements"))

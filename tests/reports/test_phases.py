@@ -127,6 +127,26 @@ def test_a_phase_says_what_was_done(make: Make) -> None:
     assert second["call"] is None and second["end_s"] == pytest.approx(6.0)
 
 
+def test_a_phase_counts_what_it_waits_for(make: Make) -> None:
+    syncs = [(at, 20 * MS) for at in range(2000 * MS, 4000 * MS, 20 * MS)]
+    rec = made(
+        make,
+        [(4.0, READING), (2.0, COMPUTING)],
+        disk_samples=[disk(at * STEP, 100 * min(at, 40)) for at in range(61)],
+        syscalls=[call(at, ns, "fsync", ret=0) for at, ns in syncs],
+        waits=[
+            *(wait(at, 10 * MS, "page_read", syscall="read") for at in range(0, 2 * S, 10 * MS)),
+            *(wait(at, ns, "sync", syscall="fsync") for at, ns in syncs),
+        ],
+    )
+    first, second, third = overview(rec).verdict.phases
+    assert (first.cls, second.cls, third.cls) == (classes.READ, classes.SYNC, classes.USER)
+    assert first.requests == pytest.approx(2000, rel=0.02)
+    assert f", {first.requests:,.0f} requests of 4 KiB" in first.said
+    assert (second.requests, second.syncs) == (None, 100) and ", 100 of them" in second.said
+    assert (third.requests, third.bytes, third.syncs) == (None, None, None)
+
+
 STALL = [(300.0, COMPUTING), (2.0, READING), (298.0, COMPUTING)]
 
 
@@ -172,7 +192,8 @@ def test_without_the_time_of_threads_there_are_none(make: Make) -> None:
 
 def test_seven_phases_fit_on_a_screen(make: Make) -> None:
     steps = [(2.0, READING), (2.0, COMPUTING), (2.0, "rest")] * 2 + [(2.0, READING)]
-    found = overview(made(make, steps))
+    samples = [disk(at * STEP, 123 * at) for at in range(141)]
+    found = overview(made(make, steps, disk_samples=samples))
     assert len(found.verdict.phases) == 7
     for columns in ("80", "100"):
         printed = drawn(columns, lambda out: show(found, out))

@@ -33,6 +33,9 @@ SICK = ("device-failing", "device-slow")
 SECONDS = 2.5
 #: While others use more than that of the CPUs, a run waits to begin.
 QUIET_CPUS = 0.2
+#: The need is right within this of what free runs do; said as "at least", if they do no more than this above it.
+NEAR = 0.1
+LEAST = 0.3
 #: Without its ceiling a run is so many times as fast, at least; else this machine is too slow or busy for it.
 HELD = 1.5
 
@@ -445,11 +448,11 @@ def judge(folder: Path) -> None:
         own = [row for row in rows if row["kind"] == kind and "not held" not in row]
         off = [abs(row["off"]) for row in own if "off" in row]
         need = [
-            row["need_off"] <= 0.1 and (row["at_least"] or row["need_off"] >= -0.1)
+            -LEAST <= row["need_off"] <= NEAR if row["at_least"] else abs(row["need_off"]) <= NEAR
             for row in own
             if "need_off" in row
         ]
-        free = [abs(row["free_off"]) <= 0.1 for row in own if "free_off" in row]
+        free = [abs(row["free_off"]) <= NEAR for row in own if "free_off" in row]
         print(
             f"| {kind} | {len(own)} | {sum(bool(row['ok']) for row in own)} "
             f"| {f'{max(off):.1%}' if off else ''} | {f'{sum(need)} of {len(need)}' if need else ''} "

@@ -21,6 +21,7 @@ from iowhy.recordings.writer import write_recording
 from iowhy.reports import Filters, run
 from iowhy.views.verdict_page import LINES, WORDS, as_document, show
 from iowhy.whys import classes
+from iowhy.whys.phases import in_words
 from tests.command_line import invoke
 from tests.page.test_recording_page import page_of
 from tests.problems import wrong
@@ -145,6 +146,18 @@ def test_a_phase_counts_what_it_waits_for(make: Make) -> None:
     assert f", {first.requests:,.0f} requests of 4 KiB" in first.said
     assert (second.requests, second.syncs) == (None, 100) and ", 100 of them" in second.said
     assert (third.requests, third.bytes, third.syncs) == (None, None, None)
+
+
+def test_a_device_that_becomes_slower_is_said(make: Make) -> None:
+    """100 requests a tenth of a second for three seconds, then 5, each as long as there are fewer."""
+    counts = [at * 100 if at < 30 else 3000 + (at - 30) * 5 for at in range(61)]
+    samples = [
+        disk(at * STEP, counts[at]) | {"read_ns": at * STEP, "write_ns": 0} for at in range(61)
+    ]
+    found = overview(made(make, [(6.0, READING)], disk_samples=samples)).verdict.phases
+    first, second = in_words(found)
+    assert "3,000 requests of 4 KiB, 1 ms each" in first
+    assert "150 requests of 4 KiB, 20 ms each" in second
 
 
 STALL = [(300.0, COMPUTING), (2.0, READING), (298.0, COMPUTING)]

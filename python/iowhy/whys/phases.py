@@ -1,7 +1,7 @@
 """What each phase of a run did, in a few words, and which finding of the whole explains it: no phase is judged for that."""
 
 from collections.abc import Mapping, Sequence
-from itertools import groupby
+from itertools import pairwise
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,6 +18,8 @@ SILENT = 0.5
 IDLE = 0.02
 #: Of the CPUs, in use on average, from which all are.
 FULL = 0.9
+#: How many times as long a request takes in one of two phases that do the same, if a reader is to see both.
+SLOWER = 2.0
 #: Phases at most of which numbers are said: more fill the screen.
 COUNTED = 4
 #: Requests of a phase, from which their number is said; and of those of the device in the whole, others' at most.
@@ -58,11 +60,12 @@ class PhaseDone(Struct, frozen=True):
     silent_share: float | None
     requests: float | None = None
     bytes: float | None = None
+    took_ns: float | None = None
     syncs: int | None = None
 
     @property
     def said(self) -> str:
-        """`0–3.1 s waits to read, 4,100 requests of 12 KiB (cache-cold)`."""
+        """`0–3.1 s waits to read, 4,100 requests of 12 KiB, 2.1 ms each (cache-cold)`."""
         cause = f" ({self.cause})" if self.cause else ""
         return (
             f"{_seconds(self.begin_s)}–{_seconds(self.end_s)} s {self.does}{self._counted}{cause}"
@@ -73,32 +76,60 @@ class PhaseDone(Struct, frozen=True):
         if self.syncs:
             return worded("phase-syncs", ", {syncs:count} of them", syncs=self.syncs)
         if not self.requests or not self.bytes or self.requests < SOME:
-            return ""
+            return (
+                ""
+                if self.took_ns is None
+                else worded("phase-took", ", {took:ns} per request", took=self.took_ns)
+            )
         return worded(
             "phase-requests",
-            ", {requests:count} requests of {each:bytes}",
+            ", {requests:count} requests of {each:bytes}"
+            + ("" if self.took_ns is None else ", {took:ns} each"),
             requests=self.requests,
             each=self.bytes / self.requests,
+            took=self.took_ns,
         )
+
+    def is_like(self, other: "PhaseDone") -> bool:
+        """Whether a reader sees no difference."""
+        quicker, slower = sorted((self.took_ns or 1.0, other.took_ns or 1.0))
+        known = self.took_ns is not None and other.took_ns is not None
+        alike = (self.does, self.cause) == (other.does, other.cause)
+        return alike and not (known and slower >= SLOWER * quicker)
 
 
 def in_words(found: Sequence[PhaseDone]) -> list[str]:
-    """What was done when: phases that follow each other and differ in numbers alone are one. Nothing where all are."""
-    alike = [list(group) for _, group in groupby(found, lambda one: (one.does, one.cause))]
+    """What was done when: phases that follow each other and hardly differ are one. Nothing where all are.
+
+    How long a request took is said where nothing else tells a phase from the next one.
+    """
+    alike: list[list[PhaseDone]] = []
+    for one in found:
+        if alike and one.is_like(alike[-1][0]):
+            alike[-1].append(one)
+        else:
+            alike.append([one])
     if len(alike) < 2:
         return []
     counts = len(alike) <= COUNTED
-    return [_as_one(group, counts=counts).said for group in alike]
+    done = [_as_one(group, counts=counts) for group in alike]
+    same = {
+        at + more for at, (a, b) in enumerate(pairwise(done)) for more in (0, 1) if a.does == b.does
+    }
+    return [(one if at in same else replace(one, took_ns=None)).said for at, one in enumerate(done)]
 
 
 def _as_one(group: Sequence[PhaseDone], *, counts: bool) -> PhaseDone:
-    one = replace(group[0], end_s=group[-1].end_s, requests=None, syncs=None)
+    one = replace(group[0], end_s=group[-1].end_s)
     if not counts:
-        return one
+        return replace(one, requests=None, syncs=None)
+    requests = sum(one.requests or 0 for one in group)
+    took = sum((one.took_ns or 0.0) * (one.requests or 0) for one in group)
     return replace(
         one,
-        requests=sum(one.requests or 0 for one in group),
+        requests=requests,
         bytes=sum(one.bytes or 0 for one in group),
+        took_ns=took / requests if requests and one.took_ns is not None else None,
         syncs=sum(one.syncs or 0 for one in group),
     )
 
@@ -121,6 +152,7 @@ class _Row(Struct, frozen=True):
     silent_ns: float | None
     requests: float | None
     bytes: float | None
+    took_ns: float | None
 
 
 def phases(facts: Facts, findings: Sequence[Finding]) -> tuple[PhaseDone, ...]:
@@ -153,6 +185,7 @@ def phases(facts: Facts, findings: Sequence[Finding]) -> tuple[PhaseDone, ...]:
                 silent,
                 row.requests if counted else None,
                 row.bytes if counted else None,
+                row.took_ns if counted else None,
                 None if is_silent else syncs.get(one.number),
             )
         )
@@ -225,13 +258,13 @@ WITH c AS (
         coalesce(sum(thread_ns) FILTER (WHERE class IN {storage}), 0) AS waited_ns
     FROM c GROUP BY phase
 ), d AS (
-    SELECT q.phase, n.name, q.silent_ns, q.requests, q.bytes
+    SELECT q.phase, n.name, q.silent_ns, q.requests, q.bytes, q.took_ns
     FROM phase_devices q JOIN phase_device p ON p.dev = q.dev
     LEFT JOIN (SELECT dev, max(name) AS name FROM devices GROUP BY dev) n ON n.dev = q.dev
 )
 SELECT c.phase, c.class AS cls, CAST(c.elapsed_ns AS DOUBLE) AS elapsed_ns, CAST(s.cpu_ns AS DOUBLE) AS cpu_ns,
     CAST(s.waited_ns AS DOUBLE) AS waited_ns, d.name AS device, CAST(d.silent_ns AS DOUBLE) AS silent_ns, CAST(d.requests AS DOUBLE) AS requests,
-    CAST(d.bytes AS DOUBLE) AS bytes
+    CAST(d.bytes AS DOUBLE) AS bytes, CAST(d.took_ns AS DOUBLE) AS took_ns
 FROM c JOIN sums s ON s.phase = c.phase LEFT JOIN d ON d.phase = c.phase
 WHERE c.place = 1 ORDER BY c.phase
 """

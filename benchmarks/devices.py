@@ -423,6 +423,8 @@ def _judged(run: Run, path: Path) -> dict[str, object]:
     row: dict[str, object] = {"kind": run.kind, "seed": run.seed, "ok": ok, "said": run.said, "found": names}  # fmt: skip
     if run.free_per_s and min(run.free_per_s) < HELD * _rate(path):
         row["not held"] = True  # the machine is what it waits for
+    if (run.others_cpus or 0.0) > QUIET_CPUS:
+        row["busy"] = True  # what free runs do is decided by whom they share the machine with
     if run.per_s and ceiling is not None:
         per_s = ceiling.bytes_per_s if run.counts == "bytes" else ceiling.requests_per_s
         row["off"] = per_s / run.per_s - 1
@@ -447,12 +449,12 @@ def judge(folder: Path) -> None:
     for kind in KINDS:
         own = [row for row in rows if row["kind"] == kind and "not held" not in row]
         off = [abs(row["off"]) for row in own if "off" in row]
+        fair = [row for row in own if "need_off" in row and "busy" not in row]
         need = [
             -LEAST <= row["need_off"] <= NEAR if row["at_least"] else abs(row["need_off"]) <= NEAR
-            for row in own
-            if "need_off" in row
+            for row in fair
         ]
-        free = [abs(row["free_off"]) <= NEAR for row in own if "free_off" in row]
+        free = [abs(row["free_off"]) <= NEAR for row in fair]
         print(
             f"| {kind} | {len(own)} | {sum(bool(row['ok']) for row in own)} "
             f"| {f'{max(off):.1%}' if off else ''} | {f'{sum(need)} of {len(need)}' if need else ''} "

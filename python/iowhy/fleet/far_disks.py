@@ -13,7 +13,7 @@ LEAST = 8
 
 
 def slower_than_peers(paths: Sequence[Path]) -> list[Sentence]:
-    """One for each disk, that which costs most first; none of more recordings than one statement reads: there it is asked by itself."""
+    """One for each disk, that which costs most first; none of more recordings than one statement reads: the report of outliers reads them."""
     if not LEAST <= len(paths) <= MOST_TOGETHER:
         return []
     with fleet_result(Question("outliers", Filters()), paths, LeftOut()) as result:

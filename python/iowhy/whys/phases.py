@@ -101,7 +101,7 @@ class PhaseDone(Struct, frozen=True):
 def in_words(found: Sequence[PhaseDone]) -> list[str]:
     """What was done when: phases that follow each other and hardly differ are one. Nothing where all are.
 
-    How long a request took is said where nothing else tells a phase from the next one.
+    How long a request took is said where a phase and the next one do the same.
     """
     alike: list[list[PhaseDone]] = []
     for one in found:

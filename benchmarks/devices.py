@@ -1,6 +1,6 @@
 """Devices that are held at a rate, sick ones, and ones that look like them: what the verdict says of each, on runs nobody tuned by.
 
-python -m benchmarks.devices record FOLDER [--seed N] [--seconds S] [--only WORD] [--times N]   (as root; WORD: of a kind, made, or controls)
+python -m benchmarks.devices record FOLDER [--seed N] [--seconds S] [--only WORD] [--times N] [--patience S]   (as root; WORD: a kind, made, capped, sick or controls)
 python -m benchmarks.devices judge FOLDER
 
 `record` goes on where it stopped, for so many seconds at most; figures of each run follow from the seed. What is judged may be judged again.
@@ -11,6 +11,7 @@ python -m benchmarks.devices judge FOLDER
 import argparse
 import json
 import math
+import os
 import random
 import time
 from collections.abc import Callable
@@ -30,12 +31,18 @@ from iowhy.whys.verdict import verdict_of
 MIB = 1 << 20
 SICK = ("device-failing", "device-slow")
 SECONDS = 2.5
+#: While others use more than that of the CPUs, a run waits to begin.
+QUIET_CPUS = 0.2
+#: The need is right within this of what free runs do; said as "at least", if they do no more than this above it.
+NEAR = 0.1
+LEAST = 0.3
 #: Without its ceiling a run is so many times as fast, at least; else this machine is too slow or busy for it.
 HELD = 1.5
 
 
 class Run(Struct, frozen=True):
-    """One run: what is true of it, and what was measured. `per_s`: the ceiling; `free_per_s`: the same work without it."""
+    """One run: what is true of it, and what was measured. `per_s`: the ceiling; `free_per_s`: the same work without it; `others_cpus`: what
+    this machine did just before or after a part of it, at most."""
 
     kind: str
     seed: int
@@ -44,6 +51,7 @@ class Run(Struct, frozen=True):
     per_s: float | None = None
     counts: str = "requests"
     free_per_s: tuple[float, ...] = ()
+    others_cpus: float | None = None
 
 
 class Made(Struct, frozen=True):
@@ -318,31 +326,51 @@ KINDS: dict[str, tuple[Kind, tuple[str, ...]]] = {
 }
 
 
-def _recorded(kind: Kind, seed: int, out: Path) -> tuple[Made, tuple[float, ...]]:
-    """The recording, and requests a second of two runs without the ceiling, one before and one after it."""
+def _recorded(
+    kind: Kind, seed: int, out: Path, patience_s: float
+) -> tuple[Made, tuple[float, ...], float]:
+    """The recording, requests a second of two later runs without the ceiling, and what others used of the CPUs."""
     choice = Choice(fs="ext4", device="ssd", seed=seed)
+    _quiet(patience_s)
     with stage(choice) as on:
         made = kind(on, random.Random(seed))
-        _run(on, made.plan, out)
-    if made.free is None:
-        return made, ()
+        used = [_run(on, made.plan, out)]
     free = []
-    for number in (1, 2):
+    for number in (1, 2) if made.free is not None else ():
         kept = out.with_name(f"{out.stem}-free{number}.iowhy")
+        _quiet(patience_s)
         with stage(choice) as on:
-            _run(on, made.free(on), kept)
+            used.append(_run(on, made.free(on), kept))
         free.append(_rate(kept))
-    return made, tuple(free)
+    return made, tuple(free), max(used)
 
 
-def _run(on: Stage, plan: Plan, out: Path) -> None:
+def _cpus() -> float:
+    """CPUs in use for half a second in which nothing of ours runs."""
+    read = lambda: sum(map(int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:4]))  # noqa: E731
+    before, began = read(), time.monotonic()
+    time.sleep(0.5)
+    return (read() - before) / os.sysconf("SC_CLK_TCK") / (time.monotonic() - began)
+
+
+def _quiet(patience_s: float) -> None:
+    """Waits until others rest, for so long at most."""
+    until = time.monotonic() + patience_s
+    while _cpus() > QUIET_CPUS and time.monotonic() < until:
+        time.sleep(1)
+
+
+def _run(on: Stage, plan: Plan, out: Path) -> float:
+    """Records it; what others use of the CPUs before or after it, the higher."""
     for filesystem in on.filesystems:
         filesystem.sync()
         if plan.cold:
             filesystem.cool()
+    before = _cpus()
     on.start_clock()
     record_plan(plan, out, on.undo.kill_marked()[1])
     on.stop_clock()
+    return max(before, _cpus())
 
 
 def _rate(path: Path) -> float:
@@ -359,23 +387,29 @@ def _rate(path: Path) -> float:
         ) or 0.0  # fmt: skip
 
 
-def record(folder: Path, seed: int, seconds: float, only: str, times: int) -> None:
+def record(
+    folder: Path, seed: int, seconds: float, only: str, times: int, patience_s: float
+) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     until = time.monotonic() + seconds
     for turn in range(times):
         for place, (name, (kind, right)) in enumerate(KINDS.items()):
             own = seed * 1000 + turn * 50 + place
             note = folder / f"{own}.json"
-            group = "controls" if name in CONTROLS else "made"
-            if (only and only not in (group, name)) or note.exists():
+            groups = (
+                ("controls",)
+                if name in CONTROLS
+                else ("made", "capped" if name in CAPPED else "sick")
+            )
+            if (only and only not in (*groups, name)) or note.exists():
                 continue
             if time.monotonic() > until:
                 print("not done: call again", flush=True)
                 return
-            made, free = _recorded(kind, own, folder / f"{own}.iowhy")
-            run = Run(name, own, right, made.said, made.per_s, made.counts, free)
+            made, free, used = _recorded(kind, own, folder / f"{own}.iowhy", patience_s)
+            run = Run(name, own, right, made.said, made.per_s, made.counts, free, round(used, 2))
             note.write_bytes(msgjson.encode(run))
-            print(name, own, made.said, [round(one) for one in free], flush=True)
+            print(name, own, made.said, [round(one) for one in free], f"{used:.2f}", flush=True)
     print("done", flush=True)
 
 
@@ -389,6 +423,8 @@ def _judged(run: Run, path: Path) -> dict[str, object]:
     row: dict[str, object] = {"kind": run.kind, "seed": run.seed, "ok": ok, "said": run.said, "found": names}  # fmt: skip
     if run.free_per_s and min(run.free_per_s) < HELD * _rate(path):
         row["not held"] = True  # the machine is what it waits for
+    if (run.others_cpus or 0.0) > QUIET_CPUS:
+        row["busy"] = True  # what free runs do is decided by whom they share the machine with
     if run.per_s and ceiling is not None:
         per_s = ceiling.bytes_per_s if run.counts == "bytes" else ceiling.requests_per_s
         row["off"] = per_s / run.per_s - 1
@@ -413,12 +449,12 @@ def judge(folder: Path) -> None:
     for kind in KINDS:
         own = [row for row in rows if row["kind"] == kind and "not held" not in row]
         off = [abs(row["off"]) for row in own if "off" in row]
+        fair = [row for row in own if "need_off" in row and "busy" not in row]
         need = [
-            row["need_off"] <= 0.1 and (row["at_least"] or row["need_off"] >= -0.1)
-            for row in own
-            if "need_off" in row
+            -LEAST <= row["need_off"] <= NEAR if row["at_least"] else abs(row["need_off"]) <= NEAR
+            for row in fair
         ]
-        free = [abs(row["free_off"]) <= 0.1 for row in own if "free_off" in row]
+        free = [abs(row["free_off"]) <= NEAR for row in fair]
         print(
             f"| {kind} | {len(own)} | {sum(bool(row['ok']) for row in own)} "
             f"| {f'{max(off):.1%}' if off else ''} | {f'{sum(need)} of {len(need)}' if need else ''} "
@@ -434,11 +470,19 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=280)
     parser.add_argument("--only", default="")
     parser.add_argument("--times", type=int, default=5)
+    parser.add_argument("--patience", type=float, default=60)
     options = parser.parse_args()
     if options.what == "judge":
         judge(options.folder)
     else:
-        record(options.folder, options.seed, options.seconds, options.only, options.times)
+        record(
+            options.folder,
+            options.seed,
+            options.seconds,
+            options.only,
+            options.times,
+            options.patience,
+        )
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import pytest
 from iowhy.fleet import asking, verdicts
 from iowhy.fleet.answered import Tables, answered
 from iowhy.fleet.asking import Question, fleet_result
+from iowhy.fleet.far_disks import slower_than_peers
 from iowhy.fleet.fleet_reports import ROLLOUT, fleet_reports
 from iowhy.fleet.members import COLUMNS, LeftOut
 from iowhy.fleet.packing import pack_fleet
@@ -55,6 +56,12 @@ def is_slow_alone(found: list[Row], hosts: int) -> None:
         assert 2.3 < row["ratio"] < 3.9, row
         assert row["hosts"] == hosts and row["deviations"] > 5 and row["extra_ns"] > 0
         assert f"host=web{SLOW:03}" in row["worst"]
+
+
+def test_it_is_named_by_whoever_asks_for_causes(hosts: Path) -> None:
+    (said,) = slower_than_peers(places([str(hosts)]))
+    assert (said.values["host"], said.values["device"]) == (f"web{SLOW:03}", "sda")
+    assert said.values["peers"] == MANY - 1
 
 
 def test_one_slow_disk_in_many_is_found_and_no_other(hosts: Path) -> None:

@@ -21,6 +21,7 @@ from iowhy.recordings.writer import write_recording
 from iowhy.reports import Filters, run
 from iowhy.views.verdict_page import LINES, WORDS, as_document, show
 from iowhy.whys import classes
+from iowhy.whys.phases import in_words
 from tests.command_line import invoke
 from tests.one_screen import drawn
 from tests.page.test_recording_page import page_of
@@ -127,6 +128,38 @@ def test_a_phase_says_what_was_done(make: Make) -> None:
     assert second["call"] is None and second["end_s"] == pytest.approx(6.0)
 
 
+def test_a_phase_counts_what_it_waits_for(make: Make) -> None:
+    syncs = [(at, 20 * MS) for at in range(2000 * MS, 4000 * MS, 20 * MS)]
+    rec = made(
+        make,
+        [(4.0, READING), (2.0, COMPUTING)],
+        disk_samples=[disk(at * STEP, 100 * min(at, 40)) for at in range(61)],
+        syscalls=[call(at, ns, "fsync", ret=0) for at, ns in syncs],
+        waits=[
+            *(wait(at, 10 * MS, "page_read", syscall="read") for at in range(0, 2 * S, 10 * MS)),
+            *(wait(at, ns, "sync", syscall="fsync") for at, ns in syncs),
+        ],
+    )
+    first, second, third = overview(rec).verdict.phases
+    assert (first.cls, second.cls, third.cls) == (classes.READ, classes.SYNC, classes.USER)
+    assert first.requests == pytest.approx(2000, rel=0.02)
+    assert f", {first.requests:,.0f} requests of 4 KiB" in first.said
+    assert (second.requests, second.syncs) == (None, 100) and ", 100 of them" in second.said
+    assert (third.requests, third.bytes, third.syncs) == (None, None, None)
+
+
+def test_a_device_that_becomes_slower_is_said(make: Make) -> None:
+    """100 requests a tenth of a second for three seconds, then 5, each as long as there are fewer."""
+    counts = [at * 100 if at < 30 else 3000 + (at - 30) * 5 for at in range(61)]
+    samples = [
+        disk(at * STEP, counts[at]) | {"read_ns": at * STEP, "write_ns": 0} for at in range(61)
+    ]
+    found = overview(made(make, [(6.0, READING)], disk_samples=samples)).verdict.phases
+    first, second = in_words(found)
+    assert "3,000 requests of 4 KiB, 1 ms each" in first
+    assert "150 requests of 4 KiB, 20 ms each" in second
+
+
 STALL = [(300.0, COMPUTING), (2.0, READING), (298.0, COMPUTING)]
 
 
@@ -172,7 +205,8 @@ def test_without_the_time_of_threads_there_are_none(make: Make) -> None:
 
 def test_seven_phases_fit_on_a_screen(make: Make) -> None:
     steps = [(2.0, READING), (2.0, COMPUTING), (2.0, "rest")] * 2 + [(2.0, READING)]
-    found = overview(made(make, steps))
+    samples = [disk(at * STEP, 123 * at) for at in range(141)]
+    found = overview(made(make, steps, disk_samples=samples))
     assert len(found.verdict.phases) == 7
     for columns in ("80", "100"):
         printed = drawn(columns, lambda out: show(found, out))

@@ -32,7 +32,6 @@ WITNESSED = {
     "threads": "noisy",
     "block_requests": "one-row",
     "request_sums": "one-row",
-    "flight_sums": "one-row",
     "flush_sums": "one-row",
     "jump_sums": "written-twice",
     "size_sums": "written-twice",

@@ -22,6 +22,9 @@ ABOUT = "Ask many recordings at once: every report, and what only a fleet can sh
 
 #: Lines about recordings that were left out; `iowhy check` tells of each.
 MOST_LINES = 100
+#: Reports by what each recording's verdict says, which does not know the others' disks; so many of these are named.
+OF_VERDICTS = ("causes", "verdicts", "worst")
+FAR_DISKS = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +73,18 @@ def report(options: Report) -> None:
         write(asked, options.table, f"{options.name} of {len(paths):,} recordings", found)
     finally:
         _say_left_out(left_out)
+    if options.name in OF_VERDICTS and options.spark is None:
+        _say_far_disks(paths)
+
+
+def _say_far_disks(paths: "Sequence[Path]") -> None:
+    from iowhy.fleet.far_disks import slower_than_peers
+
+    slower = slower_than_peers(paths)
+    for one in slower[:FAR_DISKS]:
+        say(one)
+    if slower:
+        say("see `iowhy fleet report outliers`")
 
 
 def _say_left_out(left_out: "LeftOut") -> None:

@@ -20,6 +20,8 @@ SHORTEST_NS = 50_000_000
 SHORTEST_BLOCK_NS = 5_000_000
 #: A job of many processes takes longer to start and end; older logs count it in whole seconds.
 SHORTEST_JOB_S = 1.0
+#: What a fix saves is said from this share on: who replaces a disk that fails does it for something else.
+SAID = 0.01
 
 THE_TIME = "the time"
 _NS = {"s": 1e9, "ms": 1e6, "µs": 1e3, "ns": 1.0}
@@ -286,7 +288,7 @@ def saved(
     verdict_s: float | None, basis: str, mode: str, fix: Fix, share_of: str = THE_TIME
 ) -> str:
     """What a fix could save at best: `1.4 s → 0.43 s at best`. `verdict_s`: the time that shares are of."""
-    if fix.looks or fix.gain <= 0:
+    if fix.looks or fix.gain < SAID:
         return ""
     if verdict_s is None or basis != "threads" or mode not in ("run", "block"):
         of = THE_TIME if share_of in OF_TIME else share_of

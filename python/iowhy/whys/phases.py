@@ -1,7 +1,7 @@
 """What each phase of a run did, in a few words, and which finding of the whole explains it: no phase is judged for that."""
 
-from collections.abc import Sequence
-from itertools import groupby
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,6 +18,13 @@ SILENT = 0.5
 IDLE = 0.02
 #: Of the CPUs, in use on average, from which all are.
 FULL = 0.9
+#: How many times as long a request takes in one of two phases that do the same, if a reader is to see both.
+SLOWER = 2.0
+#: Phases at most of which numbers are said: more fill the screen.
+COUNTED = 4
+#: Requests of a phase, from which their number is said; and of those of the device in the whole, others' at most.
+SOME = 2
+OTHERS = 0.1
 #: Of the time of a class, from which a finding about it explains what a phase spends in it.
 EXPLAINS = 0.75
 _DOES = {
@@ -37,7 +44,8 @@ class PhaseDone(Struct, frozen=True):
     """A phase: `cls` is the class of most of its time. `cause`: that of a finding about the whole which explains that class.
 
     Both are None where no thread was timed: then it is of what the device does. `waited_ns`: what all threads waited for storage. `silent_share`: of the phase, the device had requests in flight and
-    completed none; None if not known.
+    completed none; None if not known. `requests`, of `bytes` together: what it completed, if the phase waits to read or write and hardly any is others'.
+    `syncs`: that began in it, if it waits for them.
     """
 
     number: int
@@ -50,20 +58,80 @@ class PhaseDone(Struct, frozen=True):
     waited_ns: int | None
     device: str | None
     silent_share: float | None
+    requests: float | None = None
+    bytes: float | None = None
+    took_ns: float | None = None
+    syncs: int | None = None
 
     @property
     def said(self) -> str:
-        """`0–3.1 s waits to read (cache-cold)`."""
+        """`0–3.1 s waits to read, 4,100 requests of 12 KiB, 2.1 ms each (cache-cold)`."""
         cause = f" ({self.cause})" if self.cause else ""
-        return f"{_seconds(self.begin_s)}–{_seconds(self.end_s)} s {self.does}{cause}"
+        return (
+            f"{_seconds(self.begin_s)}–{_seconds(self.end_s)} s {self.does}{self._counted}{cause}"
+        )
+
+    @property
+    def _counted(self) -> str:
+        if self.syncs:
+            return worded("phase-syncs", ", {syncs:count} of them", syncs=self.syncs)
+        if not self.requests or not self.bytes or self.requests < SOME:
+            return (
+                ""
+                if self.took_ns is None
+                else worded("phase-took", ", {took:ns} per request", took=self.took_ns)
+            )
+        return worded(
+            "phase-requests",
+            ", {requests:count} requests of {each:bytes}"
+            + ("" if self.took_ns is None else ", {took:ns} each"),
+            requests=self.requests,
+            each=self.bytes / self.requests,
+            took=self.took_ns,
+        )
+
+    def is_like(self, other: "PhaseDone") -> bool:
+        """Whether a reader sees no difference."""
+        quicker, slower = sorted((self.took_ns or 1.0, other.took_ns or 1.0))
+        known = self.took_ns is not None and other.took_ns is not None
+        alike = (self.does, self.cause) == (other.does, other.cause)
+        return alike and not (known and slower >= SLOWER * quicker)
 
 
 def in_words(found: Sequence[PhaseDone]) -> list[str]:
-    """What was done when: phases that follow each other and differ in numbers alone are one. Nothing where all are."""
-    alike = [list(group) for _, group in groupby(found, lambda one: (one.does, one.cause))]
+    """What was done when: phases that follow each other and hardly differ are one. Nothing where all are.
+
+    How long a request took is said where a phase and the next one do the same.
+    """
+    alike: list[list[PhaseDone]] = []
+    for one in found:
+        if alike and one.is_like(alike[-1][0]):
+            alike[-1].append(one)
+        else:
+            alike.append([one])
     if len(alike) < 2:
         return []
-    return [replace(group[0], end_s=group[-1].end_s).said for group in alike]
+    counts = len(alike) <= COUNTED
+    done = [_as_one(group, counts=counts) for group in alike]
+    same = {
+        at + more for at, (a, b) in enumerate(pairwise(done)) for more in (0, 1) if a.does == b.does
+    }
+    return [(one if at in same else replace(one, took_ns=None)).said for at, one in enumerate(done)]
+
+
+def _as_one(group: Sequence[PhaseDone], *, counts: bool) -> PhaseDone:
+    one = replace(group[0], end_s=group[-1].end_s)
+    if not counts:
+        return replace(one, requests=None, syncs=None)
+    requests = sum(one.requests or 0 for one in group)
+    took = sum((one.took_ns or 0.0) * (one.requests or 0) for one in group)
+    return replace(
+        one,
+        requests=requests,
+        bytes=sum(one.bytes or 0 for one in group),
+        took_ns=took / requests if requests and one.took_ns is not None else None,
+        syncs=sum(one.syncs or 0 for one in group),
+    )
 
 
 class _Device(Struct, frozen=True):
@@ -82,6 +150,9 @@ class _Row(Struct, frozen=True):
     waited_ns: float
     device: str | None
     silent_ns: float | None
+    requests: float | None
+    bytes: float | None
+    took_ns: float | None
 
 
 def phases(facts: Facts, findings: Sequence[Finding]) -> tuple[PhaseDone, ...]:
@@ -92,10 +163,14 @@ def phases(facts: Facts, findings: Sequence[Finding]) -> tuple[PhaseDone, ...]:
     if not facts.relations.facts.timed:
         return _of_device(facts, cut)
     rows = facts.relations.by(_Row, _SQL.format(storage=classes.quoted(_STORAGE)))
+    own = (facts.requests.others_share or 0.0) <= OTHERS
+    syncs = _syncs(facts, rows)
     found = []
     for one, row in zip(cut, (rows[(one.number,)] for one in cut), strict=True):
         ns = max(1, one.end_ns - one.begin_ns)
         silent = None if row.silent_ns is None else min(1.0, row.silent_ns / ns)
+        is_silent = silent is not None and silent >= SILENT
+        counted = own and row.cls in _MOVES and not is_silent
         found.append(
             PhaseDone(
                 one.number,
@@ -104,13 +179,26 @@ def phases(facts: Facts, findings: Sequence[Finding]) -> tuple[PhaseDone, ...]:
                 _does(facts, row, ns, silent),
                 row.cls,
                 min(1.0, row.elapsed_ns / ns),
-                None if silent and silent >= SILENT else _cause(facts, row.cls, findings),
+                None if is_silent else _cause(facts, row.cls, findings),
                 round(row.waited_ns),
                 row.device,
                 silent,
+                row.requests if counted else None,
+                row.bytes if counted else None,
+                row.took_ns if counted else None,
+                None if is_silent else syncs.get(one.number),
             )
         )
     return tuple(found)
+
+
+def _syncs(facts: Facts, rows: Mapping[tuple[object, ...], _Row]) -> dict[object, int]:
+    """Of the phases that wait for syncs, how many began there."""
+    waits = [number for (number,), row in rows.items() if row.cls == classes.SYNC]
+    if not waits:
+        return {}
+    found: dict[object, int] = dict(facts.relations.rows(_SYNCS))
+    return {number: found[number] for number in waits if number in found}
 
 
 def _of_device(facts: Facts, cut: Sequence[Phase]) -> tuple[PhaseDone, ...]:
@@ -152,6 +240,13 @@ FROM phase_devices q JOIN phase_device p ON p.dev = q.dev
 LEFT JOIN (SELECT dev, max(name) AS name FROM devices GROUP BY dev) n ON n.dev = q.dev
 """
 _STORAGE = frozenset({*classes.STORAGE, classes.THROTTLED})
+_MOVES = _STORAGE - {classes.SYNC}
+_SYNCS = """
+SELECT p.phase, count(*) AS syncs
+FROM file_operations o JOIN call_kinds k ON k.name = o.name AND k.kind = 'sync'
+JOIN phases p ON o.ts_ns >= p.begin_ns AND o.ts_ns < p.end_ns
+GROUP BY p.phase
+"""
 _SQL = """
 WITH c AS (
     SELECT phase, b.class, elapsed_ns, thread_ns, b.key,
@@ -163,12 +258,13 @@ WITH c AS (
         coalesce(sum(thread_ns) FILTER (WHERE class IN {storage}), 0) AS waited_ns
     FROM c GROUP BY phase
 ), d AS (
-    SELECT q.phase, n.name, q.silent_ns
+    SELECT q.phase, n.name, q.silent_ns, q.requests, q.bytes, q.took_ns
     FROM phase_devices q JOIN phase_device p ON p.dev = q.dev
     LEFT JOIN (SELECT dev, max(name) AS name FROM devices GROUP BY dev) n ON n.dev = q.dev
 )
 SELECT c.phase, c.class AS cls, CAST(c.elapsed_ns AS DOUBLE) AS elapsed_ns, CAST(s.cpu_ns AS DOUBLE) AS cpu_ns,
-    CAST(s.waited_ns AS DOUBLE) AS waited_ns, d.name AS device, CAST(d.silent_ns AS DOUBLE) AS silent_ns
+    CAST(s.waited_ns AS DOUBLE) AS waited_ns, d.name AS device, CAST(d.silent_ns AS DOUBLE) AS silent_ns, CAST(d.requests AS DOUBLE) AS requests,
+    CAST(d.bytes AS DOUBLE) AS bytes, CAST(d.took_ns AS DOUBLE) AS took_ns
 FROM c JOIN sums s ON s.phase = c.phase LEFT JOIN d ON d.phase = c.phase
 WHERE c.place = 1 ORDER BY c.phase
 """

@@ -76,6 +76,9 @@ def _phases(verdict: Verdict) -> list[dict[str, object]]:
             "waited_s": None if one.waited_ns is None else one.waited_ns / 1e9,
             "device": one.device,
             "silent_share": one.silent_share,
+            "requests": one.requests,
+            "bytes": one.bytes,
+            "syncs": one.syncs,
         }
         for one in verdict.phases
     ]

@@ -8,6 +8,9 @@
 -- column ts_ns: entry, ns
 -- column dur_ns: length of the call, ns
 -- column sleeping_ns: how much of it was interruptible sleep, ns
+-- column cpu_ns: of it, on a CPU, ns
+-- column blocked_ns: of it, in uninterruptible sleep, ns
+-- column runnable_ns: of it, ready and waiting for a CPU, ns
 -- column tgid: process, id
 -- column tid: thread, id
 -- column dev: filesystem of the file; NULL where the call has none, id
@@ -16,14 +19,14 @@
 -- column ring: of a call that reaps or waits until it can, number of its ring or context; NULL if not known, number
 -- Of calls that reap no file is looked at.
 SELECT
-    s.ts_ns, s.dur_ns, s.sleeping_ns, s.tgid, s.tid, s.dev, s.name AS syscall, 'collect' AS class, s.ring
+    s.ts_ns, s.dur_ns, s.sleeping_ns, s.cpu_ns, s.blocked_ns, s.runnable_ns, s.tgid, s.tid, s.dev, s.name AS syscall, 'collect' AS class, s.ring
 FROM syscalls s
 JOIN call_kinds k ON k.name = s.name
 WHERE s.sleeping_ns > 0 AND s.dur_ns > 0 AND s.tid IN (SELECT tid FROM storage_sleepers WHERE collects)
     AND (k.reaps OR (s.ring IS NOT NULL AND k.kind <> 'collect'))
 UNION ALL
 SELECT
-    s.ts_ns, s.dur_ns, s.sleeping_ns, s.tgid, s.tid, s.dev, s.name,
+    s.ts_ns, s.dur_ns, s.sleeping_ns, s.cpu_ns, s.blocked_ns, s.runnable_ns, s.tgid, s.tid, s.dev, s.name,
     CASE WHEN k.opens THEN 'read' ELSE k.kind END, CAST(NULL AS BIGINT)
 FROM syscalls s
 JOIN call_kinds k ON k.name = s.name

@@ -1,5 +1,5 @@
 -- title: Waits for one filesystem that a process (FUSE) or a server serves, in calls of one name and for one reason
--- uses: call_kinds, calls_by_filesystem, served_filesystems, storage_sleeps, waits
+-- uses: call_kinds, calls_by_filesystem, served_filesystems, storage_sleep_sums, waits
 -- filtered as: nothing
 -- kept: table
 -- Most are interruptible sleeps in the call, which have no reason; for a page that readahead asked for, and where the
@@ -23,7 +23,7 @@ WITH possible AS (
     FROM possible
 ), found AS (
     SELECT
-        w.syscall, w.reason, v.dev, w.dur_ns AS ns,
+        w.syscall, w.reason, v.dev, 1 AS waits, w.dur_ns AS ns,
         -- Of a wait without a file (of a call on names) the reason says, where only one can be meant also which filesystem it
         -- is; else the host of virtiofs is not distinguished from a process then. What is closed, or mapped, was opened before.
         coalesce(v.served_by, CASE w.reason WHEN 'fuse' THEN 'process' WHEN 'network_filesystem' THEN 'server' END) AS served_by
@@ -34,11 +34,11 @@ WITH possible AS (
         ON v.dev = coalesce(w.dev, a.dev, CASE WHEN w.syscall IS NULL OR k.closes THEN a.opened_dev END)
     WHERE w.dur_ns > 0
     UNION ALL
-    SELECT s.syscall, NULL, v.dev, s.sleeping_ns, v.served_by
-    FROM storage_sleeps s
+    SELECT s.syscall, NULL, v.dev, s.calls, s.sleeping_ns, v.served_by
+    FROM storage_sleep_sums s
     LEFT JOIN served_filesystems v ON v.dev = s.dev
 ), summed AS (
-    SELECT syscall, reason, dev, served_by, count(*) AS waits, CAST(sum(ns) AS BIGINT) AS total_ns
+    SELECT syscall, reason, dev, served_by, CAST(sum(waits) AS BIGINT) AS waits, CAST(sum(ns) AS BIGINT) AS total_ns
     FROM found
     GROUP BY syscall, reason, dev, served_by
 ), shared AS (

@@ -1,5 +1,5 @@
 -- title: A device that the command waits for: what its waits' files are on
--- uses: devices, filesystems, request_places, served_filesystems, storage_sleeps, wait_classes, wait_totals
+-- uses: devices, filesystems, request_places, served_filesystems, storage_sleep_sums, wait_classes, wait_totals
 -- filtered as: nothing
 -- kept: table
 -- The device of a wait is that of the filesystem of its file, for a commit that of its log, and where that shows no requests (a mapped
@@ -36,4 +36,4 @@ WHERE u.dev IS NULL
     AND c.class IN ('read', 'write', 'sync', 'throttled', 'collect')
 GROUP BY 1, 2
 UNION ALL
-SELECT CAST(NULL AS BIGINT), false, sum(sleeping_ns) FROM storage_sleeps WHERE class = 'collect' HAVING count(*) > 0
+SELECT CAST(NULL AS BIGINT), false, sum(sleeping_ns) FROM storage_sleep_sums WHERE class = 'collect' HAVING count(*) > 0

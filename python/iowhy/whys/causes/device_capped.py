@@ -18,8 +18,8 @@ from iowhy.whys.remedy import Remedy
 #: says nothing of the device then.
 OFTEN = 0.1
 ALL = 0.4
-#: The need is at most so many times the ceiling: beyond that, other limits are met first.
-MOST = 20.0
+#: The need is said up to so many times the ceiling: beyond that, other limits may be met first.
+MOST = 50.0
 #: What shows it, and how well.
 CONFIDENCE = {
     "counted": 0.97,
@@ -91,9 +91,12 @@ def _needed(found: Ceiling) -> float:
     """
     if found.above_requests_per_s is not None:
         return found.above_requests_per_s
+    return found.requests_per_s * min(_quicker(found), MOST)
+
+
+def _quicker(found: Ceiling) -> float:
     each = found.thinks_ns + (found.alone_ns or 0.0)
-    quicker = (found.thinks_ns + found.wait_ns) / max(each, 1.0)
-    return found.requests_per_s * min(quicker, MOST)
+    return (found.thinks_ns + found.wait_ns) / max(each, 1.0)
 
 
 def _rate(counts: str, requests_per_s: float, bytes_per_s: float) -> Sentence:
@@ -118,7 +121,7 @@ def _limit(found: Ceiling, needed: float) -> Sentence:
 
 def _least(found: Ceiling) -> bool:
     """Whether it may need more than is known."""
-    return found.at_most and found.above_requests_per_s is None
+    return found.above_requests_per_s is None and (found.at_most or _quicker(found) > MOST)
 
 
 def _round(number: float) -> float:

@@ -18,6 +18,8 @@ GAPS = 32
 PASSED = 10
 #: The same, if requests then come as by a clock: what they exceed is known to a request.
 PASSED_BY_CLOCK = 3
+#: That passed so and are not the first of their thread, from which half of them say how long one takes.
+FREELY = 3
 #: Requests that are timed at once, at least, and for so long: a moment's delay of this machine is little of that.
 TIMED = 16
 TIMED_NS = 100_000_000
@@ -44,7 +46,9 @@ class Held(Struct, frozen=True):
 
 class Quick(Struct, frozen=True):
     """Requests like those at the ceiling: those that found the device idle, and the time that a quarter of them does not exceed; how
-    many passed at once, beyond the ceiling, and the same of these. `usual_ns`: half of them; `least_ns`: the quickest."""
+    many passed at once, beyond the ceiling, and the same of these. `usual_ns`: half of those alone; `least_ns`: the quickest. `freely` is
+    how many passed before any had to wait and are not the first of their thread, which is late for what wakes up then; `freely_ns`: half
+    of them, or of all that passed so if they are fewer than FREELY."""
 
     alone: int = 0
     alone_ns: float | None = None
@@ -52,6 +56,8 @@ class Quick(Struct, frozen=True):
     passed: float = 0.0
     passed_ns: float | None = None
     least_ns: float | None = None
+    freely: int = 0
+    freely_ns: float | None = None
 
 
 # In steps of the counters in which the rate is not the ceiling, or which follow rest: there a request may have been alone, or many passed
@@ -72,7 +78,7 @@ SELECT before_ns, ts_ns FROM (
 
 _QUICK = """
 WITH r AS (
-  SELECT dev, op, bytes, queue_ns, complete_ns, {inside} AS inside
+  SELECT dev, op, bytes, tid, queue_ns, complete_ns, {inside} AS inside
   FROM block_requests WHERE dev IN ({devs}) AND op IN ('read', 'write') AND bytes > 0 AND ({near})
 ), begun AS (
   SELECT *, coalesce(max(complete_ns) OVER (
@@ -92,17 +98,24 @@ WITH r AS (
   SELECT dev, at_ns, ends, ahead, min(CASE WHEN begins THEN ahead END) OVER one AS least,
     arg_min(at_ns, ahead) FILTER (begins) OVER one AS begin_ns
   FROM moments WINDOW one AS (PARTITION BY dev ORDER BY at_ns, ends ROWS UNBOUNDED PRECEDING)
+), beyond AS (
+  SELECT dev, begin_ns, at_ns, ahead - least AS passed, max(ahead - least) OVER (PARTITION BY dev, begin_ns) AS most
+  FROM since WHERE ends = 1 AND ahead - least > (at_ns - begin_ns) * {requests_per_s} / 1e9
 ), top AS (
-  SELECT dev, begin_ns, at_ns AS end_ns, ahead - least AS passed
-  FROM since WHERE ends = 1 AND ahead - least > (at_ns - begin_ns) * {requests_per_s} / 1e9 ORDER BY ahead - least DESC LIMIT 1
+  SELECT dev, begin_ns, arg_max(at_ns, passed) AS end_ns, min(at_ns) FILTER (passed >= most - 1) AS free_ns, max(passed) AS passed
+  FROM beyond GROUP BY dev, begin_ns ORDER BY passed DESC LIMIT 1
 )
 SELECT count(*) FILTER (is_alone) AS alone, quantile_cont(took_ns, 0.25) FILTER (is_alone) AS alone_ns, median(took_ns) FILTER (is_alone) AS usual_ns,
   coalesce(max(passed), 0) AS passed, quantile_cont(took_ns, 0.25) FILTER (has_passed) AS passed_ns,
-  min(took_ns) FILTER (alike) AS least_ns
+  min(took_ns) FILTER (alike) AS least_ns, count(*) FILTER (turn > 1) AS freely,
+  CASE WHEN freely >= {freely} THEN median(took_ns) FILTER (turn > 1) ELSE median(took_ns) FILTER (turn > 0) END AS freely_ns
 FROM (
-  SELECT *, complete_ns - queue_ns AS took_ns, begins AND inside AND alike AS is_alone,
-    alike AND s.dev = t.dev AND queue_ns >= begin_ns AND complete_ns <= end_ns AS has_passed
-  FROM served AS s LEFT JOIN top AS t ON true
+  SELECT *, CASE WHEN has_passed AND complete_ns <= free_ns THEN row_number() OVER (PARTITION BY tid, has_passed ORDER BY queue_ns) END AS turn
+  FROM (
+    SELECT *, complete_ns - queue_ns AS took_ns, begins AND inside AND alike AS is_alone,
+      alike AND s.dev = t.dev AND queue_ns >= begin_ns AND complete_ns <= end_ns AS has_passed
+    FROM served AS s LEFT JOIN top AS t ON true
+  ) AS b
 ) AS a
 """
 
@@ -130,6 +143,7 @@ def quick(relations: Relations, one: Held) -> Quick:
         each=1 if of_requests else round(one.each_bytes),
         least=round(one.each_bytes * 0.9),
         most_bytes=round(one.each_bytes * 4),
+        freely=FREELY,
         ops=", ".join(map(text_literal, [*reads, *writes])),
     )
     return relations.one(Quick, sql)

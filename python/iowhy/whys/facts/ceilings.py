@@ -9,6 +9,7 @@ from iowhy.relations import Relations
 from iowhy.whys.facts import below_ceiling
 from iowhy.whys.facts.below_ceiling import Below, OwnCount
 from iowhy.whys.facts.ceiling_requests import (
+    FREELY,
     PASSED,
     PASSED_BY_CLOCK,
     Held,
@@ -312,11 +313,8 @@ def _made(
     by = _by(one, counts, known, at, own_count, timed=timed, writes=writes, passed=passed)
     if by is None or (few_slices and by not in SINGLE):
         return None
-    # The first of those that passed woke the device, the last waited for the bucket.
-    usual_ns = below.passed_ns if passed else below.usual_ns
-    few = below.alone < ALONE and not passed
-    if few:
-        usual_ns = below.least_ns
+    few = below.freely < FREELY if passed else below.alone < ALONE
+    usual_ns = below.freely_ns if passed else below.least_ns if few else below.usual_ns
     names = () if one.dev is not None else tuple(parts(relations, "name", str))
     above = one.above_per_s if one.above_ns >= ABOVE_NS else None
     begin = relations.facts.start_ns

@@ -18,12 +18,11 @@ def wake_ups(relations: Relations) -> tuple[Woken, ...]:
         return ()
     found = relations.read(
         Woken,
-        """SELECT name, CAST(sum(runnable_ns) AS BIGINT) AS runnable_ns FROM syscalls
-        WHERE runnable_ns > 0 AND (
-          blocked_ns > coalesce(cpu_ns, 0)
-          -- Who serves a file (FUSE) is waited for interruptibly.
-          OR (sleeping_ns > coalesce(cpu_ns, 0) AND (tid, ts_ns) IN (SELECT tid, ts_ns FROM storage_sleeps))
-        )
-        GROUP BY name ORDER BY name""",
+        # Who serves a file (FUSE) is waited for interruptibly.
+        """SELECT name, CAST(sum(runnable_ns) AS BIGINT) AS runnable_ns FROM (
+          SELECT name, runnable_ns FROM syscalls WHERE runnable_ns > 0 AND blocked_ns > coalesce(cpu_ns, 0)
+          UNION ALL
+          SELECT syscall, woken_ns FROM storage_sleep_sums WHERE woken_ns > 0
+        ) AS w GROUP BY name ORDER BY name""",
     )
     return tuple(found)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from iowhy.fleet.asking import Question, fleet_result
 from iowhy.fleet.members import MOST_TOGETHER, LeftOut
@@ -18,7 +19,7 @@ def slower_than_peers(paths: Sequence[Path]) -> list[Sentence]:
         return []
     with fleet_result(Question("outliers", Filters()), paths, LeftOut()) as result:
         rows = [row for row in result.table().to_pylist() if row["ratio"] > 1]
-    worst = {}
+    worst: dict[tuple[str, str], dict[str, Any]] = {}
     for row in sorted(rows, key=lambda one: one["extra_ns"], reverse=True):
         worst.setdefault((row["host"], row["device"]), row)
     return [

@@ -9,6 +9,7 @@ from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.short_lived import MANY, SHORT_NS, ShortLived
+from iowhy.whys.facts.subject import SHELLS
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
 from iowhy.whys.remedy import Remedy
 
@@ -112,22 +113,18 @@ def _says_starts(starts: ShortLived) -> Sentence:
 
 
 def _fewer(starts: ShortLived) -> Remedy:
-    """Many files for one process, by who starts them."""
+    """One process for the work of many, by who starts them."""
+    at_once = ""
     if starts.starter == "find":
-        do = worded(
-            "cpu-serial.find-plus",
-            "Let find hand many files to one {program}: `-exec {program} … {{}} +` instead of `;`",
-            program=starts.program,
-        )
-        return replace(_FEWER, do=do)
-    return replace(
-        _FEWER,
-        do=worded(
-            "cpu-serial.fewer-starts",
-            "Let one {program} do the work of many: hand it many files at once, as `xargs` does",
-            program=starts.program,
-        ),
+        at_once = ": `-exec {program} … {{}} +` instead of `;`"
+    elif starts.starter in SHELLS:
+        at_once = ", such as many files at once (`xargs`)"
+    do = worded(
+        "cpu-serial.fewer-starts",
+        "Let one {program} do the work of many" + at_once,
+        program=starts.program,
     )
+    return replace(_FEWER, do=do)
 
 
 def _may_be_many_programs(facts: Facts) -> bool:
@@ -303,7 +300,7 @@ _IN_PARALLEL = Remedy(
 )
 _FEWER = Remedy(
     worded("cpu-serial.fewer-processes", "Do the work in fewer processes"),
-    risk="one that fails ends the work on many files",
+    risk="if it fails, the rest is not done",
 )
 _WHERE = Remedy(
     worded("cpu-serial.see-functions", "See which functions take the time: `perf top`"),

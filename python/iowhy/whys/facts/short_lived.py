@@ -3,6 +3,8 @@
 from msgspec import Struct
 
 from iowhy.relations import Relations
+from iowhy.whys import classes
+from iowhy.whys.facts.subject import SHELLS
 
 #: So many processes, of so much CPU time each at the most, are an own kind of work: a process that only starts and ends takes
 #: some half of a millisecond to two.
@@ -32,6 +34,8 @@ FROM first AS c
 JOIN spent AS p ON p.tgid = c.tgid
 JOIN first AS s ON s.tgid = c.ppid
 WHERE c.end_ns IS NOT NULL AND c.start_ns > s.start_ns
+  -- A server's processes for each client are its own program; a shell's are parts of a script.
+  AND (c.comm <> s.comm OR s.comm IN {shells})
 GROUP BY s.comm
 HAVING count(*) >= {many} AND sum(p.cpu_ns) <= {short_ns} * count(*)
 ORDER BY sum(p.cpu_ns) DESC, s.comm
@@ -43,4 +47,5 @@ def measure(relations: Relations) -> ShortLived | None:
     """From the relation thread_totals; None where no program started many such processes."""
     if not (relations.has("threads") and relations.has("thread_time")):
         return None
-    return relations.first(ShortLived, _SHORT.format(many=MANY, short_ns=SHORT_NS))
+    sql = _SHORT.format(many=MANY, short_ns=SHORT_NS, shells=classes.quoted(SHELLS))
+    return relations.first(ShortLived, sql)

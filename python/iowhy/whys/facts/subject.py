@@ -7,10 +7,10 @@ from pathlib import PurePath
 from iowhy.recordings.manifest import Command
 from iowhy.relations import Relations
 
-_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "busybox"})
+SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "busybox"})
 #: A version may stand behind the name.
 INTERPRETERS = re.compile(
-    rf"(python|perl|ruby|node|php|lua|Rscript|java|{'|'.join(_SHELLS)})[\d.]*"
+    rf"(python|perl|ruby|node|php|lua|Rscript|java|{'|'.join(SHELLS)})[\d.]*"
 )
 #: Programs that only start another one.
 _WRAPPERS = frozenset(
@@ -55,7 +55,7 @@ def _typed(argv: tuple[str, ...]) -> str | None:
     name = PurePath(argv[0]).name
     if name in _WRAPPERS:
         return None
-    if name in _SHELLS and len(argv) > 2 and argv[1].startswith("-") and argv[1].endswith("c"):
+    if name in SHELLS and len(argv) > 2 and argv[1].startswith("-") and argv[1].endswith("c"):
         return _first_word(argv[2])
     if INTERPRETERS.fullmatch(name) and len(argv) > 1 and not argv[1].startswith("-"):
         return f"{name} {PurePath(argv[1]).name}"
@@ -68,7 +68,7 @@ def single_program(argv: tuple[str, ...]) -> str | None:
     name = PurePath(argv[0]).name if argv else ""
     if not name or name in _WRAPPERS:
         return None
-    if name in _SHELLS and len(argv) > 2 and argv[1].startswith("-") and argv[1].endswith("c"):
+    if name in SHELLS and len(argv) > 2 and argv[1].startswith("-") and argv[1].endswith("c"):
         return _first_word(argv[2])
     if INTERPRETERS.fullmatch(name):
         at = next((at for at, word in enumerate(argv[:-1], 1) if word in _CODE), 1)
@@ -104,7 +104,7 @@ def _busiest(relations: Relations) -> str | None:
             FROM thread_totals AS t JOIN process_groups AS g ON g.tgid = t.tgid
             WHERE g.comm IS NOT NULL GROUP BY g.program ORDER BY active_ns DESC, name"""
         )
-        if name not in _SHELLS | _WRAPPERS
+        if name not in SHELLS | _WRAPPERS
     ]
     whole = sum(active_ns for _, active_ns in found)
     works = len(found) == 1 or (found and whole >= _WORKS * elapsed_ns and found[0][1] * 2 >= whole)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.cli._ending import MOST_CPU_NS
+from iowhy.cli._ending import MOST_CPU_NS, end_after
 from tests.sources.reading import FIXTURES
 
 ONE_ROW = Path(__file__).parents[2] / "docs" / "recordings" / "one-row.iowhy.zip"
@@ -89,10 +90,16 @@ def test_a_senseless_time_is_one_clear_error(tmp_path: Path) -> None:
     assert status == 2 and "IOWHY_CPU_TIME" in error
 
 
+def test_who_calls_a_command_within_its_own_process_stays_free() -> None:
+    before = resource.getrlimit(resource.RLIMIT_CPU)
+    end_after(1)
+    assert resource.getrlimit(resource.RLIMIT_CPU) == before
+
+
 def test_long_work_has_an_hour_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("IOWHY_CPU_TIME", "")
     code = (
-        "import resource; from iowhy.cli._ending import end_after; end_after(3); "
+        "import resource; from iowhy.cli._ending import end_after; from iowhy.recordings import box; box.own(); end_after(3); "
         "print(resource.getrlimit(resource.RLIMIT_CPU)[0])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

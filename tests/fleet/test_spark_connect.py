@@ -18,6 +18,7 @@ from iowhy.fleet.packing import pack_fleet
 from iowhy.fleet.places import places
 from iowhy.recordings import Recording, open_recording
 from iowhy.reports import Filters
+from tests.examples import TIMES
 from tests.fleet.agents import agent
 from tests.fleet.hosts import write_fleet
 from tests.fleet.spark_connect import spark_connect
@@ -115,7 +116,12 @@ def few(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return places([str(folder)])
 
 
-@pytest.mark.parametrize("name", sorted(fleet_reports()))
+#: Planning `trend` on a server takes it some minutes: only in torture.
+REPORTS = sorted(name for name in fleet_reports() if name != "trend" or TIMES > 1)
+
+
+@pytest.mark.more
+@pytest.mark.parametrize("name", REPORTS)
 def test_reports_of_fleets_agree(
     name: str, hosts: list[Path], few: list[Path], session: SparkSession
 ) -> None:

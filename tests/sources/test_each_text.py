@@ -11,8 +11,8 @@ from iowhy.errors import Problem
 from iowhy.messages import json_text
 from iowhy.relations import Relations
 from iowhy.sources.diagnose import diagnose
-from iowhy.sources.processes import busiest
 from iowhy.views import diagnosis, diagnosis_json
+from iowhy.whys.facts.busy_processes import busiest
 from tests.one_screen import fits
 from tests.whys.conftest import with_rows
 

@@ -20,6 +20,7 @@ from iowhy.watching.moment import look
 from iowhy.whys.verdict import Verdict, judge
 from iowhy.whys.verdict_json import as_json
 from tests.command_line import invoke
+from tests.examples import TIMES
 from tests.problems import wrong
 
 KEPT = Path(__file__).parents[2] / "docs" / "recordings"
@@ -76,10 +77,14 @@ def damaged(whole: Path, part: slice = slice(None)) -> Iterator[tuple[str, Recor
             shutil.rmtree(copy)
 
 
+@pytest.mark.more
 def test_no_other_first_cause_is_told_as_sure(whole: Path) -> None:
+    """Each third table, in torture all."""
     leading, sure = first(judge(open_recording(whole)))
     assert leading is not None
-    for table, recording, counted, found in damaged(whole):
+    for table, recording, counted, found in damaged(
+        whole, slice(None, None, 1 if TIMES > 1 else 3)
+    ):
         verdict = judge(recording)
         document = as_json(verdict)
         assert document["mismatches"] == [{"table": table, "counted": counted, "found": found}]

@@ -84,6 +84,8 @@ def test_of_a_text_that_ends_there_too(name: str, first: str, second: str, tmp_p
 
 
 def test_a_text_of_idle_cpus_may_be_an_idle_machine_or_a_program_that_waits(tmp_path: Path) -> None:
-    found = verdict(tmp_path, (CORPUS / "mpstat-year-9999.txt").read_text())
+    lines = (CORPUS / "mpstat-year-9999.txt").read_text().splitlines()
+    whole = [line for line in lines if not line.startswith(" ")]
+    found = verdict(tmp_path, "\n".join(whole) + "\n")
     assert found.doubt is not None
     assert tells(found.doubt.suspects[0].speaks_for, "97 %")

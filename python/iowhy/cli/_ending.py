@@ -8,6 +8,7 @@ from itertools import takewhile
 from types import FrameType
 
 from iowhy.cli._statuses import PROBLEM
+from iowhy.recordings import box
 
 #: Of each recording that is read, the CPU time after which a command ends, and what sets another one.
 MOST_CPU_NS, CPU_VARIABLE = 3600 * 10**9, "IOWHY_CPU_TIME"
@@ -27,8 +28,10 @@ def end_by_signals() -> None:
 
 def end_after(recordings: int = 1) -> None:
     """So much CPU time may be taken for so many recordings or texts, by this process and by each that it starts: a hostile
-    file may have no end. Raises Problem for a senseless IOWHY_CPU_TIME.
+    file may have no end. Of iowhy's own processes alone. Raises Problem for a senseless IOWHY_CPU_TIME.
     """
+    if not box.is_own():
+        return
     asked = os.environ.get(CPU_VARIABLE)
     most_ns = MOST_CPU_NS
     if asked:

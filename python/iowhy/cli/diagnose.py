@@ -20,7 +20,7 @@ from iowhy.views.progress import ProgressLine, working
 if TYPE_CHECKING:  # slow to import: PyArrow, and DuckDB
     from iowhy.relations import Relations
     from iowhy.sources.diagnose import Diagnosis
-    from iowhy.sources.processes import BusyProcess
+    from iowhy.whys.facts.busy_processes import BusyProcess
     from iowhy.whys.next_step import Step
     from iowhy.whys.verdict import Verdict
 
@@ -74,10 +74,10 @@ def command(options: Options) -> None:
     _check(options)
     from iowhy.commands.overview import overview
     from iowhy.relations import Relations
-    from iowhy.sources.processes import busiest
     from iowhy.views import diagnosis as view
     from iowhy.views import diagnosis_json, evidence_page
     from iowhy.views.terminal import console
+    from iowhy.whys.facts.busy_processes import busiest
 
     out = options.output or live.name_for([_stem(options.files[0])], Path.cwd())
     check_new(out)
@@ -115,7 +115,7 @@ def what_to_run_next(
     pids: Sequence[int] = (),
 ) -> tuple["Step", ...]:
     """The commands that would show most of what the texts leave out."""
-    from iowhy.sources.named_file import named_file, only_writes
+    from iowhy.whys.facts.pasted_file import named_file, only_writes
     from iowhy.whys.next_step import next_steps
 
     filled = {name for name, kept in found.recording.manifest.tables.items() if kept.kept}

@@ -118,6 +118,11 @@ def own() -> None:
     _own = True
 
 
+def is_own() -> bool:
+    """Whether it is, and not one in which somebody else's code calls commands."""
+    return _own
+
+
 def available() -> Box:
     """What the kernel has."""
     import ctypes

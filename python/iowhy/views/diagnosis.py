@@ -9,9 +9,9 @@ from iowhy import units
 from iowhy.commands.overview import Overview
 from iowhy.messages import printable
 from iowhy.sources.diagnose import Diagnosis
-from iowhy.sources.processes import BusyProcess
 from iowhy.views import verdict_page
 from iowhy.views.terminal import Field, labelled, paragraph, print_rows, shorten
+from iowhy.whys.facts.busy_processes import BusyProcess
 from iowhy.whys.next_step import Step
 
 UNREAD_SHOWN = 12

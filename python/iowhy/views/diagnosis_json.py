@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from msgspec.structs import asdict
 
 from iowhy.sources.diagnose import Diagnosis, describe
-from iowhy.sources.processes import BusyProcess
 from iowhy.whys import verdict_json
+from iowhy.whys.facts.busy_processes import BusyProcess
 from iowhy.whys.next_step import Step
 from iowhy.whys.verdict import Verdict
 

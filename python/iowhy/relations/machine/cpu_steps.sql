@@ -8,6 +8,7 @@
 -- column ts_ns: the later reading, ns
 -- column user_ns: outside the kernel, ns
 -- column system_ns: in the kernel, interrupts included, ns
+-- column irq_ns: of that, in interrupts; NULL if not distinguished, ns
 -- column idle_ns: idle, ns
 -- column iowait_ns: idle with a thread in I/O wait; NULL if not distinguished, ns
 -- column steal_ns: taken by the hypervisor; NULL if not reported, ns
@@ -21,6 +22,7 @@ WITH changes AS (
         ts_ns,
         user_ns - lag(user_ns) OVER one AS user_ns,
         system_ns + coalesce(irq_ns, 0) - lag(system_ns + coalesce(irq_ns, 0)) OVER one AS system_ns,
+        irq_ns - lag(irq_ns) OVER one AS irq_ns,
         idle_ns - lag(idle_ns) OVER one AS idle_ns,
         iowait_ns - lag(iowait_ns) OVER one AS iowait_ns,
         steal_ns - lag(steal_ns) OVER one AS steal_ns
@@ -35,6 +37,7 @@ WITH changes AS (
         greatest(system_ns, 0) AS system_ns,
         greatest(idle_ns, 0) AS idle_ns,
         -- greatest() passes over NULL.
+        CASE WHEN irq_ns IS NOT NULL THEN greatest(irq_ns, 0) END AS irq_ns,
         CASE WHEN iowait_ns IS NOT NULL THEN greatest(iowait_ns, 0) END AS iowait_ns,
         CASE WHEN steal_ns IS NOT NULL THEN greatest(steal_ns, 0) END AS steal_ns
     FROM changes

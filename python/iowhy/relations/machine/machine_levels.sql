@@ -6,6 +6,7 @@
 -- that until the next): a machine at rest is read less often.
 -- column user_share: outside the kernel, share
 -- column system_share: in the kernel, interrupts included, share
+-- column interrupt_share: in interrupts; NULL if not distinguished, share
 -- column idle_share: idle, share
 -- column iowait_share: idle with a thread in I/O wait; NULL if not distinguished, share
 -- column steal_share: taken by the hypervisor; NULL if not reported, share
@@ -27,6 +28,7 @@ WITH used AS (
         cpu,
         sum(user_ns) / sum(all_ns) AS user_share,
         sum(system_ns) / sum(all_ns) AS system_share,
+        sum(irq_ns) / sum(all_ns) AS interrupt_share,
         sum(idle_ns) / sum(all_ns) AS idle_share,
         sum(iowait_ns) / sum(all_ns) AS iowait_share,
         sum(steal_ns) / sum(all_ns) AS steal_share,
@@ -41,6 +43,7 @@ WITH used AS (
     SELECT
         max(CASE WHEN cpu = -1 THEN user_share END) AS user_share,
         max(CASE WHEN cpu = -1 THEN system_share END) AS system_share,
+        max(CASE WHEN cpu = -1 THEN interrupt_share END) AS interrupt_share,
         max(CASE WHEN cpu = -1 THEN idle_share END) AS idle_share,
         max(CASE WHEN cpu = -1 THEN iowait_share END) AS iowait_share,
         max(CASE WHEN cpu = -1 THEN steal_share END) AS steal_share,

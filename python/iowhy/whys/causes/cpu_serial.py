@@ -31,6 +31,10 @@ WORKS = 0.3
 # No healthy disk's requests take so long, on the mean.
 SLOW_NS = 20e6
 
+_CLAIMS = (
+    Claim(frozenset({classes.USER, classes.KERNEL, classes.RUNNABLE}), modes=frozenset(MODES)),
+)
+
 
 def find(facts: Facts) -> Candidate | None:
     """CPU time in intervals in which CPUs are left over."""
@@ -39,16 +43,18 @@ def find(facts: Facts) -> Candidate | None:
     program = evidence.one_program(facts)
     if share < GAIN or program is None or _may_be_many_programs(facts):
         return None
+    starts = _starts(facts)
+    if starts is not None:
+        return _starting(facts, share, starts)
     parallel = budget.modes("parallel") > budget.modes("serial")
     left_over = _left_over(facts)
-    computing_syncs, starts = links.sync_looks_long(facts), _starts(facts)
+    computing_syncs = links.sync_looks_long(facts)
     lowered = []
     confidence = 0.9
     if machine.cpus is None:
         confidence = 0.7
         lowered.append("the number of CPUs is unknown")
     none_left = left_over is not None and left_over < LEFT_OVER and not facts.run.pasted
-    none_left = none_left and starts is None  # who does less needs no CPU more
     if none_left:
         confidence = min(confidence, 0.6)
         lowered.append("other processes keep the CPUs busy: no CPU is left to use")
@@ -56,18 +62,12 @@ def find(facts: Facts) -> Candidate | None:
     bound = _bound(facts)
     waits_more = budget.elapsed(*classes.STORAGE) > share
     return Candidate(
-        claims=(
-            Claim(
-                frozenset({classes.USER, classes.KERNEL, classes.RUNNABLE}), modes=frozenset(MODES)
-            ),
-        ),
+        claims=_CLAIMS,
         chain=_chain(facts, share, computing_syncs),
-        summary=_summary(facts, parallel, bound) if starts is None else _says_starts(starts),
-        who=program if starts is None else starts.starter,
-        saving=_saving(facts, none_left or no_memory, bool(computing_syncs))
-        if starts is None
-        else Saving(starts.cpu_share * (1 - 1 / starts.processes), "if one process did it all"),
-        by_less=None if computing_syncs or starts is not None else saving.half("work"),
+        summary=_summary(facts, parallel, bound),
+        who=program,
+        saving=_saving(facts, none_left or no_memory, bool(computing_syncs)),
+        by_less=None if computing_syncs else saving.half("work"),
         by_remedy={
             _FASTER: saving.twice("speed of the CPU's core"),
         },
@@ -75,9 +75,7 @@ def find(facts: Facts) -> Candidate | None:
         lowered_by=tuple(lowered),
         remedies=_remedies(
             facts,
-            _fewer(starts)
-            if starts is not None
-            else None
+            None
             if none_left or no_memory
             else evidence.sync_once(facts)
             if computing_syncs
@@ -102,13 +100,24 @@ def _starts(facts: Facts) -> ShortLived | None:
     return None if found is None or found.cpu_share < STARTS else found
 
 
-def _says_starts(starts: ShortLived) -> Sentence:
-    return worded(
-        "cpu-serial.starts",
-        "starting {processes:count} short processes, mostly {program}: {each:ns} of CPU time each",
-        processes=starts.processes,
-        program=starts.program,
-        each=starts.cpu_ns / starts.processes,
+def _starting(facts: Facts, share: float, starts: ShortLived) -> Candidate:
+    """Who starts fewer processes computes less: whether another CPU is left over does not matter."""
+    return Candidate(
+        claims=_CLAIMS,
+        chain=_chain(facts, share, ()),
+        summary=worded(
+            "cpu-serial.starts",
+            "starting {processes:count} short processes, mostly {program}: {each:ns} of CPU time each",
+            processes=starts.processes,
+            program=starts.program,
+            each=starts.cpu_ns / starts.processes,
+        ),
+        who=starts.starter,
+        saving=Saving(starts.cpu_share * (1 - 1 / starts.processes), "if one process did it all"),
+        by_remedy={_FASTER: saving.twice("speed of the CPU's core")},
+        confidence=0.9,
+        remedies=(_fewer(starts), _FASTER, evidence.by_function(facts)),
+        needs=("thread_time",),
     )
 
 

@@ -35,11 +35,7 @@ def find(facts: Facts) -> Candidate | None:
     writeback = requests.written_back or _waits_for_writeback(facts)
     dirtier = requests.dirtied_by if writeback else None
     loudest = requests.others_name
-    who = f", most by {loudest}" if loudest else ""
-    if dirtier is not None:
-        who = f", most for writing what {dirtier.who()} dirtied"
-    elif requests.written_back:
-        who = ", most for writing back what was dirty"
+    who = _mostly(facts, dirtier)
     return Candidate(
         claims=(Claim(classes.STORAGE, fraction=others),),
         chain=chain_of(
@@ -79,6 +75,14 @@ def find(facts: Facts) -> Candidate | None:
         remedies=_remedies(facts, dirtier, loudest),
         needs=("block_requests",),
     )
+
+
+def _mostly(facts: Facts, dirtier: Culprit | None) -> str:
+    if dirtier is not None:
+        return f", most for writing what {dirtier.who()} dirtied"
+    if facts.requests.written_back:
+        return ", most for writing back what was dirty"
+    return f", most by {facts.requests.others_name}" if facts.requests.others_name else ""
 
 
 def _says(facts: Facts, dirtier: Culprit | None, loudest: str | None) -> Sentence:

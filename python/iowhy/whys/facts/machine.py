@@ -68,18 +68,11 @@ class Machine(Struct, frozen=True):
 
 
 _LEVELS = """
-SELECT busy_share AS busy, user_share AS user, system_share AS system, idle_share AS idle, iowait_share AS iowait,
+SELECT busy_share AS busy, user_share AS user, system_share AS system, interrupt_share AS interrupts, idle_share AS idle, iowait_share AS iowait,
   steal_share AS steal, busiest_share AS busiest_cpu, coalesce(samples, 0) AS samples, swap_pages, direct_scan_pages,
   runnable, blocked, most_runnable = 0 AS runnable_always_zero, blocked_share,
   coalesce(r.cpus, c.cpus) AS cpus
 FROM machine_levels AS m CROSS JOIN cpu_count AS c CROSS JOIN recording AS r
-"""
-
-_INTERRUPTS = """
-SELECT CAST(max(irq_ns) - min(irq_ns) AS DOUBLE) / nullif(max(whole_ns) - min(whole_ns), 0) AS interrupts FROM (
-  SELECT *, user_ns + system_ns + coalesce(irq_ns, 0) + idle_ns + coalesce(iowait_ns, 0) + coalesce(steal_ns, 0) AS whole_ns
-  FROM cpu_samples WHERE cpu = -1
-)
 """
 
 _MEMORY = """
@@ -113,7 +106,6 @@ def measure(relations: Relations) -> Machine:
     facts, has = relations.facts, relations.has
     queries = (
         (("cpu_samples", "vm_samples"), _LEVELS),
-        (("cpu_samples",), _INTERRUPTS),
         (("memory_samples",), _MEMORY),
         (("cgroup_samples",), _GROUP),
     )

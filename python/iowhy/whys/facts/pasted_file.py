@@ -21,10 +21,6 @@ def named_file(relations: Relations) -> str | None:
     return relations.value(str, _SQL)
 
 
-#: Counters of each disk; none is NULL.
-_READ = "SELECT bool_or(reads > 0) FROM (SELECT max(reads) - min(reads) AS reads FROM disk_samples GROUP BY dev)"
-
-
 def only_writes(relations: Relations) -> bool:
     """Whether disks are shown, and none of them reads anything."""
-    return relations.value(bool, _READ) is False
+    return relations.value(bool, "SELECT bool_or(reads > 0) FROM disk_steps") is False

@@ -18,8 +18,6 @@ from tests.whys.conftest import with_rows
 
 from .reading import FIXTURES
 
-#: Two suspects with what is for and against each: their first seven lines are too long at 80 columns.
-TOO_LONG = {"ftrace.txt", "trace-cmd-report.txt"}
 TEXTS = sorted({*FIXTURES.glob("*.*"), *FIXTURES.rglob("*.txt"), *FIXTURES.rglob("*.json")})
 
 
@@ -37,5 +35,4 @@ def test_what_is_printed_can_be_typed_has_its_rows_and_fits(path: Path, tmp_path
         assert not re.search(r"\{|\b(PID|FILE|TRACE|COPY|CMD)\b", step.command), step
     assert json_text(diagnosis_json.as_json(found, judged.verdict, steps, processes))
     with_rows(found.recording, judged.verdict)
-    if path.name not in TOO_LONG:
-        fits(lambda out: diagnosis.show(out, judged, found, steps))
+    fits(lambda out: diagnosis.show(out, judged, found, steps))

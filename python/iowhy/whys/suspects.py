@@ -203,8 +203,9 @@ def _of_storage(facts: Facts) -> list[Suspect]:
     )
     # What is next to nothing speaks for nobody.
     at_work, idle = at_work if busy >= _SOME else "", idle if busy <= 1 - _SOME else ""
-    device = Suspect(name, at_work, idle) if busy >= _EVEN else Suspect(name, "", idle)
-    other = Suspect(_OTHERS.format(name), idle, "" if busy < _EVEN else at_work)
+    # What speaks for one speaks against the other: it is said once.
+    device = Suspect(name, at_work, "" if at_work else idle)
+    other = Suspect(_OTHERS.format(name), idle, "" if idle else at_work)
     return [device, other] if busy >= _EVEN else [other, device]
 
 

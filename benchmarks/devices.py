@@ -11,7 +11,6 @@ python -m benchmarks.devices judge FOLDER
 import argparse
 import json
 import math
-import os
 import random
 import time
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec import json as msgjson
 
+from iowhy.experiments.load import resting
 from iowhy.lab.scenario import Plan
 from iowhy.lab.scenarios._work import make_file, work
 from iowhy.lab.stage import Choice, Stage, stage
@@ -345,18 +345,10 @@ def _recorded(
     return made, tuple(free), max(used)
 
 
-def _cpus() -> float:
-    """CPUs in use for half a second in which nothing of ours runs."""
-    read = lambda: sum(map(int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:4]))  # noqa: E731
-    before, began = read(), time.monotonic()
-    time.sleep(0.5)
-    return (read() - before) / os.sysconf("SC_CLK_TCK") / (time.monotonic() - began)
-
-
 def _quiet(patience_s: float) -> None:
     """Waits until others rest, for so long at most."""
     until = time.monotonic() + patience_s
-    while _cpus() > QUIET_CPUS and time.monotonic() < until:
+    while resting().cpus > QUIET_CPUS and time.monotonic() < until:
         time.sleep(1)
 
 
@@ -366,11 +358,11 @@ def _run(on: Stage, plan: Plan, out: Path) -> float:
         filesystem.sync()
         if plan.cold:
             filesystem.cool()
-    before = _cpus()
+    before = resting().cpus
     on.start_clock()
     record_plan(plan, out, on.undo.kill_marked()[1])
     on.stop_clock()
-    return max(before, _cpus())
+    return max(before, resting().cpus)
 
 
 def _rate(path: Path) -> float:

@@ -6,9 +6,13 @@ import signal
 import sys
 from itertools import takewhile
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from iowhy.cli._statuses import PROBLEM
 from iowhy.recordings import box
+
+if TYPE_CHECKING:
+    from iowhy.errors import Problem
 
 #: Of each recording that is read, the CPU time after which a command ends, and what sets another one.
 MOST_CPU_NS, CPU_VARIABLE = 3600 * 10**9, "IOWHY_CPU_TIME"
@@ -53,15 +57,23 @@ def end_after(recordings: int = 1) -> None:
 def _end_too_long(most_s: int) -> None:
     """As a Problem ends a command, but at once: threads that are in the middle of something are not waited for."""
     from iowhy.errors import Problem
-    from iowhy.messages import json_text
-    from iowhy.sentences import described
 
     problem = Problem("too-much-cpu-time", most_ns=most_s * 10**9, cpu_variable=CPU_VARIABLE)
     _remove_what_was_spilled()
-    if "--json" in takewhile("--".__ne__, sys.argv):
-        os.write(1, f"{json_text({'error': described(problem.sentence)})}\n".encode())
+    document = document_of(problem)
+    if document is not None:
+        os.write(1, f"{document}\n".encode())
     os.write(2, f"iowhy: {problem}\n".encode())
     os._exit(PROBLEM)
+
+
+def document_of(problem: "Problem") -> str | None:
+    """An error as JSON, if the command was asked for that."""
+    from iowhy.messages import json_text
+    from iowhy.sentences import described
+
+    asked = "--json" in takewhile("--".__ne__, sys.argv)
+    return json_text({"error": described(problem.sentence)}) if asked else None
 
 
 def _end(number: int, _frame: FrameType | None) -> None:

@@ -121,9 +121,11 @@ def _opened(options: Options, *written: Path) -> "Recording":
     from iowhy.recordings import open_recording
     from iowhy.reports.engine import what_lacks
 
-    boxed = written or options.output == Path("-")
-    end_after()
-    recording = (_boxed.opened if boxed else open_recording)(options.recording, *written)
+    if written or options.output == Path("-"):
+        recording = _boxed.opened(options.recording, *written)
+    else:
+        end_after()
+        recording = open_recording(options.recording)
     for note in what_lacks(recording)[1]:
         say(note)
     return recording if options.keep_secrets else recording.without_secrets()

@@ -5,13 +5,11 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from itertools import takewhile
 
 from iowhy.cli._statuses import DONE, INTERRUPTED, PROBLEM
 from iowhy.cli._streams import give_up, hold_streams
 from iowhy.errors import Problem
-from iowhy.messages import json_text, say
-from iowhy.sentences import described
+from iowhy.messages import say
 from iowhy.version import VERSION
 
 _OUT_OF_MEMORY = b"iowhy: out of memory: end other programs, or raise the limit of this one (ulimit -d, MemoryMax=)\n"
@@ -36,8 +34,11 @@ def main() -> None:
     except SystemExit as ended:
         status = _flushed(ended.code if isinstance(ended.code, int) else PROBLEM)
     except Problem as problem:
-        if "--json" in takewhile("--".__ne__, sys.argv):
-            print(json_text({"error": described(problem.sentence)}))
+        from iowhy.cli._ending import document_of
+
+        document = document_of(problem)
+        if document is not None:
+            print(document)
         status = _flushed(_complain(str(problem)))
     except BrokenPipeError:
         # The reader has gone (`| head`), which is no error.

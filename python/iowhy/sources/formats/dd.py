@@ -51,9 +51,8 @@ def read(block: Block) -> Parsed:
                 continue
             if counted and blocks is None:
                 continue
-            runs += 1
+            runs, subject = runs + 1, _subject(runs)
             total = float(match[1])
-            subject = "dd" if runs == 1 else f"dd #{runs}"
             parsed.measure(subject, "bytes_per_s", total / seconds)
             parsed.measure(subject, "elapsed_s", seconds)
             if blocks:
@@ -63,11 +62,9 @@ def read(block: Block) -> Parsed:
             # busybox prints no rate: `time` has the seconds, bs= the bytes.
             seconds, length = 60.0 * float(match[1] or 0) + float(match[2]), size(each[1])
             if seconds and length:
-                runs += 1
-                parsed.measure(
-                    "dd" if runs == 1 else f"dd #{runs}", "bytes_per_s", blocks * length / seconds
-                )
-                parsed.measure("dd" if runs == 1 else f"dd #{runs}", "block_bytes", length)
+                runs, subject = runs + 1, _subject(runs)
+                parsed.measure(subject, "bytes_per_s", blocks * length / seconds)
+                parsed.measure(subject, "block_bytes", length)
             blocks = None
         elif not runs or _OF_TIME.fullmatch(text) is None:
             parsed.reject(at, line)
@@ -80,6 +77,11 @@ def read(block: Block) -> Parsed:
         )
         parsed.missing.append("sudo iowhy run -- CMD")
     return parsed
+
+
+def _subject(before: int) -> str:
+    """What a run is called that follows so many."""
+    return f"dd #{before + 1}" if before else "dd"
 
 
 def _seconds(text: str) -> float | None:

@@ -115,9 +115,12 @@ def read(block: Block) -> Parsed:
             parsed.reject(at, line)
     for (name, device), count in sorted(log.events.items()):
         parsed.measure(device, name, float(count))
-        many = ("shortage", "shortages") if name == "out_of_memory" else ()
-        what = f"{plural(count, *many)} of memory" if many else plural(count, _WORDS[name])
-        parsed.note(f"the kernel's log has {what} {'for' if many else 'of'} {device}")
+        what = (
+            f"{plural(count, 'shortage')} of memory for"
+            if name == "out_of_memory"
+            else f"{plural(count, _WORDS[name])} of"
+        )
+        parsed.note(f"the kernel's log has {what} {device}")
     # A task that goes on hanging is listed again and again.
     latest = {tid: _states.Sleeper(tid, comm, _waits_in(frames)) for comm, tid, frames in log.tasks}
     for tid, seconds in log.hung.items():

@@ -33,9 +33,8 @@ def read(block: Block) -> Parsed:
     for row in rows:
         found.setdefault(str(row["metric"]), float(str(row["value"])))
     top = next((match for line in block.lines if (match := _NODE.search(line))), None)
-    if (
-        top is not None
-    ):  # the end of the first node is that of the query, but for what is printed below a plan
+    # The first node ends with the query; what is printed below a plan is left out.
+    if top is not None:
         found.setdefault("execution_ns", float(top[1]) * 1e6 * float(top[2]))
     for metric, value in found.items():
         every.measure("plan", metric, value)

@@ -34,7 +34,6 @@ def find(facts: Facts) -> Candidate | None:
         return None
     writeback = requests.written_back or _waits_for_writeback(facts)
     dirtier = requests.dirtied_by if writeback else None
-    loudest = requests.others_name
     who = _mostly(facts, dirtier)
     return Candidate(
         claims=(Claim(classes.STORAGE, fraction=others),),
@@ -66,29 +65,34 @@ def find(facts: Facts) -> Candidate | None:
                 "device-contended.others-bytes",
             ),
         ),
-        summary=_says(facts, dirtier, loudest),
+        summary=_says(facts, dirtier),
         saving=saving.all_of_it(
             "if nothing was dirty before"
-            if requests.written_back and dirtier is None
+            if _was_dirty(facts, dirtier)
             else "if nothing else uses the device"
         ),
-        remedies=_remedies(facts, dirtier, loudest),
+        remedies=_remedies(facts, dirtier),
         needs=("block_requests",),
     )
+
+
+def _was_dirty(facts: Facts, dirtier: Culprit | None) -> bool:
+    """Whether the device works for what nobody is known to have dirtied: the kernel's workers write it back."""
+    return facts.requests.written_back and dirtier is None
 
 
 def _mostly(facts: Facts, dirtier: Culprit | None) -> str:
     if dirtier is not None:
         return f", most for writing what {dirtier.who()} dirtied"
-    if facts.requests.written_back:
+    if _was_dirty(facts, dirtier):
         return ", most for writing back what was dirty"
     return f", most by {facts.requests.others_name}" if facts.requests.others_name else ""
 
 
-def _says(facts: Facts, dirtier: Culprit | None, loudest: str | None) -> Sentence:
-    """Who keeps the device busy; `loudest` is a file if no process is known."""
-    who = loudest if dirtier is None else dirtier.who()
-    if dirtier is None and facts.requests.written_back:
+def _says(facts: Facts, dirtier: Culprit | None) -> Sentence:
+    """Who keeps the device busy; a file if no process is known."""
+    who = facts.requests.others_name if dirtier is None else dirtier.who()
+    if _was_dirty(facts, dirtier):
         return worded(
             "device-contended.written-back",
             "waiting for {device}, busy writing back {dirty:bytes} that others dirtied",
@@ -110,17 +114,17 @@ def _says(facts: Facts, dirtier: Culprit | None, loudest: str | None) -> Sentenc
     )
 
 
-def _remedies(facts: Facts, dirtier: Culprit | None, loudest: str | None) -> tuple[Remedy, ...]:
+def _remedies(facts: Facts, dirtier: Culprit | None) -> tuple[Remedy, ...]:
     """The kernel's workers are no job that could run at another time."""
-    if dirtier is None and facts.requests.written_back:
+    if _was_dirty(facts, dirtier):
         return _LESS_DIRTY, _EARLIER
     second = _LESS_DIRTY if dirtier is not None else _weight(facts)
-    return _later(facts, dirtier, loudest), second, _another(facts)
+    return _later(facts, dirtier), second, _another(facts)
 
 
-def _later(facts: Facts, dirtier: Culprit | None, loudest: str | None) -> Remedy:
+def _later(facts: Facts, dirtier: Culprit | None) -> Remedy:
     """The same with the name of the process that uses most of the device, if one is known."""
-    who = loudest if dirtier is None else dirtier.who()
+    who = facts.requests.others_name if dirtier is None else dirtier.who()
     if who is None or who.startswith("/"):
         return _LATER
     return replace(

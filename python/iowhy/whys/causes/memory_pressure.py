@@ -229,27 +229,17 @@ def _by_kswapd(facts: Facts) -> Candidate | None:
     }
     name = max(shares, key=shares.__getitem__, default="")
     free, memory = facts.machine.free_bytes, facts.machine.memory_bytes
-    left = facts.machine.available_bytes
-    if left is None and free is not None:
-        left = free + (facts.machine.cached_peak_bytes or 0.0)
     plenty = free is not None and memory is not None and free >= FREE_SHARE * memory
     if not name or shares[name] < KSWAPD_SHARE or plenty:
         return None
     if facts.budget.known:
+        left = facts.machine.left_bytes
         if left is None or not memory or left >= LEFT_SHARE * memory:
             return None
         return _nothing_left(name, shares[name], left, memory)
     return Candidate(
         claims=(Claim(frozenset({classes.MEMORY})),),
-        chain=chain_of(
-            link(
-                f"{name}, which frees memory for the kernel, uses {percent(shares[name])} of a CPU",
-                shares[name],
-                "share",
-                "measurements",
-                "memory-pressure.shares",
-            ),
-        ),
+        chain=(_frees(name, shares[name]),),
         summary=worded(
             "memory-pressure.kswapd", "freeing memory in the kernel nearly without rest"
         ),
@@ -261,18 +251,23 @@ def _by_kswapd(facts: Facts) -> Candidate | None:
     )
 
 
+def _frees(name: str, share: float) -> Link:
+    """What kswapd uses of a CPU."""
+    return link(
+        f"{name}, which frees memory for the kernel, uses {percent(share)} of a CPU",
+        share,
+        "share",
+        "measurements",
+        "memory-pressure.shares",
+    )
+
+
 def _nothing_left(name: str, share: float, left: float, memory: int) -> Candidate:
     """In the machine's counters, what is read again because it was evicted shows as waiting for I/O."""
     return Candidate(
         claims=_claims(True, 0.0),
         chain=chain_of(
-            link(
-                f"{name}, which frees memory for the kernel, uses {percent(share)} of a CPU",
-                share,
-                "share",
-                "measurements",
-                "memory-pressure.kswapd-share",
-            ),
+            _frees(name, share),
             link(
                 f"{size(left)} of {size(memory)} of memory are available",
                 left,

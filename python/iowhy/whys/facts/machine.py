@@ -58,6 +58,13 @@ class Machine(Struct, frozen=True):
         return limit is not None and (self.memory_bytes is None or limit < self.memory_bytes)
 
     @property
+    def left_bytes(self) -> float | None:
+        """Memory that programs can still have: what the kernel calls available, else what is free or page cache."""
+        if self.available_bytes is not None or self.free_bytes is None:
+            return self.available_bytes
+        return self.free_bytes + (self.cached_peak_bytes or 0.0)
+
+    @property
     def cache_room_bytes(self) -> float | None:
         """The page cache that the command can have: its group's limit, else what it grew to."""
         if self.is_limited and self.memory_limit_bytes is not None:

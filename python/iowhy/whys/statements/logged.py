@@ -49,10 +49,12 @@ def _gone(facts: Facts) -> Iterator[Statement]:
 def _killed(facts: Facts) -> Iterator[Statement]:
     """What the kernel's log says of memory that ran out."""
     for who, times in facts.measured.of("dmesg", "out_of_memory").items():
-        said = f"the kernel ran out of memory: {who} needed some, and a process had to end ({plural(times, 'time')})"
-        yield Statement(
-            0.97, link(said.replace("(1 time)", "(once)"), times, "times", "measurements")
-        )
+        said = f"the kernel ran out of memory: {who} needed some, and a process had to end ({_often(times)})"
+        yield Statement(0.97, link(said, times, "times", "measurements"))
+
+
+def _often(times: float) -> str:
+    return "once" if times == 1 else plural(times, "time")
 
 
 def _servers(facts: Facts) -> Iterator[Statement]:
@@ -69,7 +71,6 @@ def _servers(facts: Facts) -> Iterator[Statement]:
         }
         words = name.replace("_", " ").strip()
         ns = more.get("_ns", more.get("_least_ns"))
-        times = "once" if one.value == 1 else plural(one.value, "time")
         if ns is not None:
             bound = "over " if "_least_ns" in more else "up to " if one.value > 1 else ""
             words += f" took {bound}{duration(ns)}"
@@ -81,7 +82,7 @@ def _servers(facts: Facts) -> Iterator[Statement]:
             words += f": {percent(share)}"
         span = more.get("_span_s")
         within = "" if span is None else f" in {duration(span * 1e9)}"
-        said = f"{one.subject} reports: {words}, {times}{within}"
+        said = f"{one.subject} reports: {words}, {_often(one.value)}{within}"
         grave = 0.75 if ns is None or ns >= SLOW_NS else 0.3
         unit = "times" if ns is None else "ns"
         yield Statement(grave, link(said, ns or one.value, unit, "measurements"))

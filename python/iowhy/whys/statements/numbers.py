@@ -15,7 +15,6 @@ _UNITS = {
     "_bytes": ("bytes", size),
 }
 
-_BUSIEST = "SELECT max(busy_ns * 1.0 / dur_ns) FROM disk_steps WHERE dur_ns > 0"
 #: Tables of what happened one by one, or of one process.
 _ROWS = frozenset({"block_requests", "syscalls", "syscall_totals", "process_io", "thread_time"})
 
@@ -34,8 +33,9 @@ def state(facts: Facts) -> Iterator[Statement]:
     )
     rows = [name for name in facts.manifest.tables if name.endswith("_samples") or name in _ROWS]
     none = not any(facts.relations.has(name) for name in rows)
-    busiest = next(iter(facts.relations.rows(_BUSIEST)), (None,))[0] if one is None else None
-    if busiest is not None:
+    busy = [of.busy_share for of in facts.devices.all if of.busy_share is not None]
+    if one is None and busy:
+        busiest = max(busy)
         said = f"the busiest device is {percent(busiest)} busy"
         yield Statement(0.02, link(said, busiest, "share", "devices"))
     elif one is None and none and any("since boot" in note for note in facts.manifest.notes):

@@ -59,9 +59,7 @@ def state(facts: Facts) -> Iterator[Statement]:
             share=share,
         )
         yield Statement(TELLING + 0.01 if most else 0.2, link(said, share, "share", "system"))
-    left = machine.available_bytes
-    if left is None and machine.free_bytes is not None:
-        left = machine.free_bytes + (machine.cached_peak_bytes or 0.0)
+    left = machine.left_bytes
     if left is not None and machine.memory_bytes:
         said = worded(
             "memory-available",

@@ -13,6 +13,7 @@ mod elf;
 mod open;
 mod perf_map;
 mod room;
+mod sandbox;
 mod separate;
 mod vdso;
 mod work;

@@ -134,8 +134,8 @@ def _slower_s(
 ) -> float:
     """How much longer it takes for what it did.
 
-    Work that ends at a given time has phases that are longer because another one begins later: where it is not known what was done, all
-    must take longer, too. What does less and makes all shorter is no slower.
+    Work that ends at a given time has phases that are longer because another one begins later: if nobody counted what was done, all
+    must take longer, too. What does less and makes all shorter is not slower.
     """
     if before_s <= 0 or after_s <= 0:
         return 0.0

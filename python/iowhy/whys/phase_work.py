@@ -15,7 +15,7 @@ from iowhy.whys.facts import Facts
 MOST = 0.5
 #: Of that time, what files of one ending have for all to be called so.
 NEARLY_ALL = 0.8
-#: Of all time on CPUs, from which a program has it all: to name it in each phase says nothing.
+#: Of all time but sleep, from which a program has it all: to name it in each phase says nothing.
 ALL = 0.9
 
 
@@ -195,7 +195,7 @@ WHERE n.place = 1
 
 
 def _programs(facts: Facts, phases: list[int]) -> dict[int, _Program]:
-    """Which program computes, where it is not the same one all along."""
+    """Which program computes, if it is not always the same one."""
     if not phases:
         return {}
     rows = facts.relations.by(_Program, _PROGRAMS.format(mine=", ".join(map(str, phases))))
@@ -208,11 +208,13 @@ def _programs(facts: Facts, phases: list[int]) -> dict[int, _Program]:
 
 _PROGRAMS = """
 WITH c AS (
-    SELECT p.phase, n.program AS comm, sum(coalesce(t.cpu_user_ns, 0) + coalesce(t.cpu_kernel_ns, 0))::DOUBLE AS cpu_ns
+    SELECT p.phase, n.program AS comm, sum(coalesce(t.cpu_user_ns, 0) + coalesce(t.cpu_kernel_ns, 0))::DOUBLE AS cpu_ns,
+        sum(t.interval_ns - coalesce(t.sleeping_ns, 0))::DOUBLE AS active_ns
     FROM thread_time t JOIN phases p ON t.ts_ns >= p.begin_ns AND t.ts_ns < p.end_ns JOIN named_processes n ON n.tgid = t.tgid
     GROUP BY p.phase, n.program
 ), w AS (
-    SELECT *, sum(cpu_ns) OVER (PARTITION BY phase) AS phase_ns, sum(cpu_ns) OVER (PARTITION BY comm) AS own_ns, sum(cpu_ns) OVER () AS whole_ns,
+    SELECT *, sum(cpu_ns) OVER (PARTITION BY phase) AS phase_ns, sum(active_ns) OVER (PARTITION BY comm) AS own_ns,
+        sum(active_ns) OVER () AS whole_ns,
         row_number() OVER (PARTITION BY phase ORDER BY cpu_ns DESC, comm) AS place
     FROM c WHERE comm IS NOT NULL
 )

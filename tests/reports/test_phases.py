@@ -144,7 +144,7 @@ def test_a_phase_counts_what_it_waits_for(make: Make) -> None:
     assert (first.cls, second.cls, third.cls) == (classes.READ, classes.SYNC, classes.USER)
     assert first.requests == pytest.approx(2000, rel=0.02)
     assert f", {first.requests:,.0f} requests of 4 KiB" in first.said
-    assert (second.requests, second.syncs) == (None, 100) and ", 100 of them" in second.said
+    assert (second.requests, second.syncs) == (None, 100) and " 100 syncs" in second.said
     assert (third.requests, third.bytes, third.syncs) == (None, None, None)
 
 
@@ -158,6 +158,51 @@ def test_a_device_that_becomes_slower_is_said(make: Make) -> None:
     first, second = in_words(found)
     assert "3,000 requests of 4 KiB, 1 ms each" in first
     assert "150 requests of 4 KiB, 20 ms each" in second
+
+
+def test_a_phase_says_with_which_files(make: Make) -> None:
+    """Forty headers and a source that took little, then one database, then a compiler of two."""
+    paths = {10 + at: f"/usr/include/x{at}.h" for at in range(40)} | {60: "/srv/db/table.db"}
+    waits = [
+        *(
+            wait(at * 50 * MS, 49 * MS, "page_read", syscall="read", ino=10 + at)
+            for at in range(40)
+        ),
+        *(
+            wait(at, 20 * MS, "sync", syscall="fsync", ino=60)
+            for at in range(2 * S, 4 * S, 20 * MS)
+        ),
+    ]
+    syncs = [call(at, 20 * MS, "fsync", ino=60) for at in range(2 * S, 4 * S, 20 * MS)]
+    times = [
+        *(spent(at, STEP, blocked=STEP) for at in range(0, 4 * S, STEP)),
+        *(spent(at, STEP, tid=11, user=STEP) | {"tgid": 11} for at in range(4 * S, 6 * S, STEP)),
+        *(spent(at, STEP, user=STEP) for at in range(6 * S, 8 * S, STEP)),
+        *(spent(at, STEP, tid=11, user=STEP) | {"tgid": 11} for at in range(6 * S, 8 * S, STEP)),
+    ]
+    rec = make(
+        {
+            "thread_time": times, "waits": waits, "syscalls": syncs,
+            "files": [file(ino, path) for ino, path in paths.items()],
+            "filesystems": [filesystem()],
+            "threads": [
+                {"tid": 10, "tgid": 10, "comm": "make", "start_ns": T0},
+                {"tid": 11, "tgid": 11, "comm": "cc1", "start_ns": T0},
+            ],
+        },
+        end_s=8.0,
+    )  # fmt: skip
+    verdict = overview(rec).verdict
+    first, second, third, fourth = verdict.phases
+    assert (first.work.files, first.work.suffix, first.work.folder) == (40, ".h", "/usr/include")
+    assert " 40 .h files" in first.said
+    assert (second.work.path, second.syncs) == ("/srv/db/table.db", 100)
+    assert " 100 syncs of table.db" in second.said
+    assert third.work.program == "cc1" and " cc1 computes" in third.said
+    assert fourth.work.path is None
+    rows = as_document(overview(rec))["phases"]
+    assert [one["files"] for one in rows] == [40, None, None, None]
+    assert rows[1]["file"] == "/srv/db/table.db" and rows[2]["program"] == "cc1"
 
 
 STALL = [(300.0, COMPUTING), (2.0, READING), (298.0, COMPUTING)]
@@ -230,16 +275,59 @@ def test_the_command_and_what_it_refuses(tmp_path: Path) -> None:
         run(rec, "phases", Filters(since="1s"))
 
 
-def test_the_phase_that_became_slower(tmp_path: Path) -> None:
+def reads(number: int, seconds: float) -> list[dict[str, object]]:
+    """So many, one after the other, in that time."""
+    each = round(seconds * S / number)
+    return [call(at * each, each, "read", bytes=4096, ret=4096) for at in range(number)]
+
+
+@pytest.mark.parametrize(
+    ("after", "number", "slower_s", "each_ns"),
+    [
+        # As many reads take longer.
+        ([(5.0, READING), (3.0, COMPUTING)], 300, 2.0, None),
+        # What takes longer because it does more is no slower, nor is what ends at a given time and does the rest later.
+        ([(5.0, READING), (3.0, COMPUTING)], 500, 0.0, None),
+        ([(5.0, READING), (1.0, COMPUTING)], 500, 0.0, None),
+        # A run of a given length does less.
+        ([(3.0, READING), (3.0, COMPUTING)], 150, 1.5, (10 * MS, 20 * MS)),
+        # Less to do, in less time.
+        ([(2.0, READING), (3.0, COMPUTING)], 150, 0.0, None),
+    ],
+)
+def test_the_phase_that_became_slower(
+    tmp_path: Path,
+    after: list[Step],
+    number: int,
+    slower_s: float,
+    each_ns: tuple[int, int] | None,
+) -> None:
     make = maker(tmp_path, write_recording)
-    before = made(make, [(3.0, READING), (3.0, COMPUTING), (2.0, "rest")])
-    after = made(make, [(5.0, READING), (3.0, COMPUTING)])
-    found = compare(open_side(str(before.path)), open_side(str(after.path))).stages
-    assert [one.cls for one in found] == [classes.READ, classes.USER, classes.IDLE]
-    assert found[2].after is None
+    first = made(make, [(3.0, READING), (3.0, COMPUTING)], syscalls=reads(300, 3.0))
+    second = made(make, after, syscalls=reads(number, after[0][0]))
+    found = compare(open_side(str(first.path)), open_side(str(second.path))).stages
+    assert [one.cls for one in found] == [classes.READ, classes.USER]
     worst = slowest(found)
-    assert worst is not None and worst.cls == classes.READ
-    assert worst.difference_s == pytest.approx(2.0, abs=0.1)
+    assert (worst is not None) == (slower_s > 0)
+    assert found[0].slower_s == pytest.approx(slower_s, abs=0.1)
+    if worst is not None:
+        assert (None if worst.each is None else worst.each[1:]) == (
+            None if each_ns is None else pytest.approx(each_ns, rel=0.05)
+        )
+
+
+def test_a_phase_of_unknown_work_is_slower_if_the_whole_is(tmp_path: Path) -> None:
+    make = maker(tmp_path, write_recording)
+    first = made(make, [(3.0, COMPUTING), (3.0, READING), (2.0, "rest")], syscalls=[])
+    for steps, slower in (
+        ([(4.0, COMPUTING), (3.0, READING), (1.0, "rest")], None),
+        ([(4.0, COMPUTING), (3.0, READING), (2.0, "rest")], classes.USER),
+    ):
+        second = made(make, steps, syscalls=[])
+        found = compare(open_side(str(first.path)), open_side(str(second.path))).stages
+        assert len(found) == 3 and found[0].difference_s == pytest.approx(1.0, abs=0.1)
+        worst = slowest(found)
+        assert (None if worst is None else worst.cls) == slower
 
 
 def test_the_page_has_what_marks_charts(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from iowhy.comparisons.fingerprints import Fate, bottleneck, fates
 from iowhy.comparisons.latencies import Latency, call_latencies, latencies
 from iowhy.comparisons.layers import Changed, Part, changed, parts
 from iowhy.comparisons.sides import Side
-from iowhy.comparisons.stages import Stage, stages
+from iowhy.comparisons.stages import Stage, done_in, stages
 from iowhy.comparisons.work import Rate, agree, rates
 from iowhy.experiments.interval import Interval, TwoSamples
 from iowhy.recordings.row_counts import in_words
@@ -123,7 +123,10 @@ def _compare(one: _Known, other: _Known) -> Comparison:
             for side, verdict in ((before, first), (after, second))
             if verdict.mismatches
         ),
-        stages=stages(first.phases, second.phases),
+        stages=stages(
+            (first.phases, done_in(first.phases, asked)),
+            (second.phases, done_in(second.phases, asked_after)),
+        ),
         statements=changed_statements(asked, asked_after),
     )
 

@@ -50,6 +50,9 @@ def as_json(found: Comparison) -> dict[str, Any]:
                 "after": one.after,
                 "before_s": one.before_s,
                 "after_s": one.after_s,
+                "before_calls": None if one.before_done is None else one.before_done.calls,
+                "after_calls": None if one.after_done is None else one.after_done.calls,
+                "slower_s": one.slower_s,
             }
             for one in found.stages
         ],

@@ -12,7 +12,7 @@ from iowhy.comparisons.comparison import Comparison, Step
 from iowhy.comparisons.fingerprints import Fate
 from iowhy.comparisons.latencies import Latency
 from iowhy.comparisons.layers import Changed
-from iowhy.comparisons.stages import slowest
+from iowhy.comparisons.stages import Done, slowest
 from iowhy.comparisons.work import agree
 from iowhy.experiments.command import shown
 from iowhy.experiments.interval import Interval, TwoSamples
@@ -45,13 +45,16 @@ def show(found: Comparison, console: Console, *, whole: bool = False) -> None:
         paragraph(console, text, "yellow")
     slower = slowest(found.stages)
     if slower is not None and slower.before_s and slower.after_s:
+        each, before, after = slower.each or ("", slower.before_s * 1e9, slower.after_s * 1e9)
         said = worded(
             "phase-slower",
-            "Phase {phase} ({cls}) became slower: {before:ns} → {after:ns}.",
+            "Phase {phase} ({cls}) became slower: {before:ns} → {after:ns}"
+            + (" per {each}." if each else "."),
             phase=slower.before,
             cls=slower.cls,
-            before=slower.before_s * 1e9,
-            after=slower.after_s * 1e9,
+            before=before,
+            after=after,
+            each=each,
         )
         paragraph(console, said)
     if found.fates:
@@ -83,7 +86,7 @@ def _section(
 
 
 PART_HEADS = ("spent", "before", "after", "difference", "of all")
-STAGE_HEADS = ("phase", "mostly", "before", "after", "difference")
+STAGE_HEADS = ("phase", "mostly", "before", "after", "difference", "calls")
 STATEMENT_HEADS = ("statement", "runs", "before", "after", "mostly")
 LATENCY_HEADS = ("requests", "median", "p90", "p99", "p99.9", "longest")
 LAYER_HEADS = ("measure", "before", "after", "change")
@@ -114,9 +117,14 @@ def stage_rows(found: Comparison) -> list[tuple[object, ...]]:
             "–" if one.before_s is None else units.duration(one.before_s * 1e9),
             "–" if one.after_s is None else units.duration(one.after_s * 1e9),
             _signed(one.difference_s),
+            f"{_calls(one.before_done)} → {_calls(one.after_done)}",
         )
         for one in found.stages
     ]
+
+
+def _calls(done: Done | None) -> str:
+    return "–" if done is None else f"{done.calls:,}"
 
 
 def statement_rows(found: Comparison) -> list[tuple[object, ...]]:

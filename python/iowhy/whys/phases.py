@@ -11,6 +11,7 @@ from iowhy.sentences import Sentence, worded
 from iowhy.whys import classes
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import OF_TIME, Finding
+from iowhy.whys.phase_work import NOTHING, Work, works
 
 #: From this part of a phase in which its device has requests and completes none, it is silent.
 SILENT = 0.5
@@ -45,7 +46,7 @@ class PhaseDone(Struct, frozen=True):
 
     Both are None where no thread was timed: then it is of what the device does. `waited_ns`: what all threads waited for storage. `silent_share`: of the phase, the device had requests in flight and
     completed none; None if not known. `requests`, of `bytes` together: what it completed, if the phase waits to read or write and hardly any is others'.
-    `syncs`: that began in it, if it waits for them.
+    `syncs`: that began in it, if it waits for them. `work`: with which files, or in which program.
     """
 
     number: int
@@ -62,19 +63,54 @@ class PhaseDone(Struct, frozen=True):
     bytes: float | None = None
     took_ns: float | None = None
     syncs: int | None = None
+    work: Work = NOTHING
 
     @property
     def said(self) -> str:
-        """`0–3.1 s waits to read, 4,100 requests of 12 KiB, 2.1 ms each (cache-cold)`."""
+        """`0–3.1 s waits to read 4,100 .h files, 9,300 requests of 12 KiB, 2.1 ms each (cache-cold)`."""
         cause = f" ({self.cause})" if self.cause else ""
         return (
-            f"{_seconds(self.begin_s)}–{_seconds(self.end_s)} s {self.does}{self._counted}{cause}"
+            f"{_seconds(self.begin_s)}–{_seconds(self.end_s)} s {self._done}{self._counted}{cause}"
+        )
+
+    @property
+    def _done(self) -> str:
+        """What it does, with what."""
+        if (self.silent_share or 0.0) >= SILENT:
+            return self.does
+        work, said = self.work, self.work.said
+        if self.cls == classes.SYNC and (self.syncs or said):
+            return worded(
+                "phase-syncs",
+                "waits for "
+                + ("{syncs:count sync}" if self.syncs else "syncs")
+                + ("" if said is None else " of {file}"),
+                syncs=self.syncs,
+                file=said,
+            )
+        if work.call is not None:
+            return worded(
+                "phase-call",
+                ("" if work.program is None else "{program} ")
+                + "{does} for {call}"
+                + ("" if said is None else " of {file}"),
+                program=work.program,
+                does=self.does,
+                call=work.call,
+                file=said,
+            )
+        if work.program is not None:
+            return worded("phase-program", "{program} {does}", program=work.program, does=self.does)
+        return (
+            self.does
+            if said is None
+            else worded("phase-works", "{does} {file}", does=self.does, file=said)
         )
 
     @property
     def _counted(self) -> str:
         if self.syncs:
-            return worded("phase-syncs", ", {syncs:count} of them", syncs=self.syncs)
+            return ""
         if not self.requests or not self.bytes or self.requests < SOME:
             return (
                 ""
@@ -94,7 +130,11 @@ class PhaseDone(Struct, frozen=True):
         """Whether a reader sees no difference."""
         quicker, slower = sorted((self.took_ns or 1.0, other.took_ns or 1.0))
         known = self.took_ns is not None and other.took_ns is not None
-        alike = (self.does, self.cause) == (other.does, other.cause)
+        alike = (self.does, self.cause, *self.work.about) == (
+            other.does,
+            other.cause,
+            *other.work.about,
+        )
         return alike and not (known and slower >= SLOWER * quicker)
 
 
@@ -120,7 +160,10 @@ def in_words(found: Sequence[PhaseDone]) -> list[str]:
 
 
 def _as_one(group: Sequence[PhaseDone], *, counts: bool) -> PhaseDone:
-    one = replace(group[0], end_s=group[-1].end_s)
+    # Files of two phases may be the same ones.
+    files = max((each.work.files or 0 for each in group), default=0)
+    work = replace(group[0].work, files=files) if files else group[0].work
+    one = replace(group[0], end_s=group[-1].end_s, work=work)
     if not counts:
         return replace(one, requests=None, syncs=None)
     requests = sum(one.requests or 0 for one in group)
@@ -165,6 +208,7 @@ def phases(facts: Facts, findings: Sequence[Finding]) -> tuple[PhaseDone, ...]:
     rows = facts.relations.by(_Row, _SQL.format(storage=classes.quoted(_STORAGE)))
     own = (facts.requests.others_share or 0.0) <= OTHERS
     syncs = _syncs(facts, rows)
+    worked = works(facts, {one.number: rows[(one.number,)].cls for one in cut})
     found = []
     for one, row in zip(cut, (rows[(one.number,)] for one in cut), strict=True):
         ns = max(1, one.end_ns - one.begin_ns)
@@ -187,6 +231,7 @@ def phases(facts: Facts, findings: Sequence[Finding]) -> tuple[PhaseDone, ...]:
                 row.bytes if counted else None,
                 row.took_ns if counted else None,
                 None if is_silent else syncs.get(one.number),
+                worked.get(one.number, NOTHING),
             )
         )
     return tuple(found)

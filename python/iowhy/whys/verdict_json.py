@@ -79,6 +79,9 @@ def _phases(verdict: Verdict) -> list[dict[str, object]]:
             "requests": one.requests,
             "bytes": one.bytes,
             "syncs": one.syncs,
+            "file": one.work.path,
+            "files": one.work.files,
+            "program": one.work.program,
         }
         for one in verdict.phases
     ]

@@ -168,6 +168,28 @@ def test_few_large_requests_of_a_clock(judged: Judge) -> None:
     absent(judged(chips), "device-capped")
 
 
+def test_a_burst_within_one_long_slice_is_no_time_above_the_ceiling(judged: Judge) -> None:
+    """A hundred requests at this rate are most of a second: what passed at the begin says what it needs."""
+    story = held(129, seconds=2.5, alone=3 * MS, burst=35, quick=0, bytes_=64 * KIB)
+    verdict = judged(story)
+    leads(verdict, "device-capped", 0.9)
+    assert "device-capped.above" not in {one.statement.id for one in verdict.findings[0].chain}
+    assert numbers(verdict, "device-capped.needs")["requests"] == pytest.approx(2600, rel=0.1)
+
+
+def test_a_pause_of_all_is_not_what_a_thread_does_in_between(judged: Judge) -> None:
+    story = held(300, seconds=4.0, samples=False, quick=0, burst=40)
+    rows = story.tables["block_requests"]
+    half = START + 2 * S
+    for row in rows:
+        if row["queue_ns"] > half:
+            for time in ("queue_ns", "issue_ns", "complete_ns"):
+                row[time] += 400 * MS
+    counters(story, [(row["queue_ns"], row["complete_ns"]) for row in rows], 4 * KIB, "read", 4.4)
+    needs = numbers(judged(story), "device-capped.needs")["requests"]
+    assert needs == pytest.approx(8 / 500e-6, rel=0.1)
+
+
 def test_a_small_burst_of_a_clock_is_enough(judged: Judge) -> None:
     """More than at a link, which lets none pass before its time."""
     found = [

@@ -415,7 +415,7 @@ CAUSE = Cause(
         ),
         Threshold(
             "above the ceiling, at least", ceilings.ABOVE_NS, "ns",
-            "credits that last less show nothing that a cache would not",
+            "credits that last less show nothing that a cache would not; nor does a single slice, which may hold a short burst",
         ),
         Threshold(
             "of that, after the ceiling was reached and without rest, at most", ceilings.AGAIN, "share",

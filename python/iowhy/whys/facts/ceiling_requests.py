@@ -200,14 +200,21 @@ def _any(spans: list[tuple[int, int]], before_ns: int) -> str:
     )
 
 
-#: How long its thread does something else between a request and the next, while at the ceiling.
+#: How long its thread does something else between a request and the next, while at the ceiling: where the device idles meanwhile (the machine
+#: pauses, or all wait for something else), that is not there.
 _THINKS = """
 WITH r AS (
-  SELECT queue_ns, lag(complete_ns) OVER (PARTITION BY tid ORDER BY queue_ns) AS before_ns
+  SELECT tid, queue_ns, complete_ns, coalesce(max(complete_ns) OVER (
+    ORDER BY queue_ns, complete_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) <= queue_ns AS begins
   FROM block_requests
   WHERE dev IN ({devs}) AND queue_ns BETWEEN {first_ns} AND {last_ns} AND op IN ('read', 'write') AND bytes > 0
+), spells AS (
+  SELECT *, count(*) FILTER (begins) OVER (ORDER BY queue_ns, complete_ns ROWS UNBOUNDED PRECEDING) AS spell FROM r
+), gaps AS (
+  SELECT queue_ns - lag(complete_ns) OVER one AS gap_ns, spell = lag(spell) OVER one AS is_busy
+  FROM spells WINDOW one AS (PARTITION BY tid ORDER BY queue_ns)
 )
-SELECT avg(greatest(0, queue_ns - before_ns)) AS ns FROM r
+SELECT avg(greatest(0, gap_ns)) FILTER (is_busy) AS ns FROM gaps
 """
 
 

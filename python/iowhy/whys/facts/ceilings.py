@@ -36,8 +36,8 @@ LONGER = 2.0
 #: Requests alone, from which their median counts; by a device's counters, whose means hide more.
 ALONE = 5
 QUIET = 32
-#: Faster than the ceiling, so long.
-ABOVE_NS = 500_000_000
+#: Faster than the ceiling, so long, and in so many slices.
+ABOVE_NS, ABOVE_SLICES = 500_000_000, 2.0
 #: Of what is faster, after the ceiling was reached and without rest, at most: a slice may hold the end of a rest.
 AGAIN = 0.2
 #: A token bucket lets requests through as evenly as a clock; what a device does takes now more, now less time: of n requests in a slice the
@@ -88,6 +88,13 @@ class Rates(Held, frozen=True):
     def share(self) -> float:
         """Of the busy time, at the ceiling."""
         return min(1.0, self.at_ns / max(self.busy_ns, 1))
+
+    @property
+    def above(self) -> bool:
+        """Whether it was above the ceiling for long. A single slice may hold a short burst, and then the ceiling."""
+        per_s = self.requests_per_s * (self.above_per_s or 0.0) / self.per_s
+        slices = per_s * self.above_ns / 1e9 / self.each_slice
+        return self.above_ns >= ABOVE_NS and slices >= ABOVE_SLICES
 
     @property
     def even(self) -> bool:
@@ -219,13 +226,9 @@ def _of(
     most = [one for one in found if one.at_ns >= 0.9 * longest]
     best = min(most, key=lambda one: (one.spread, one.counts != "requests"))
     counts = own_count.counts if own_count is not None and own_count.at_limit else _counts(best)
-    same = (one for one in found if one.counts == counts and _alike(one, best))
+    near = best.each_bytes / 1.5, best.each_bytes * 1.5
+    same = (one for one in found if one.counts == counts and near[0] <= one.each_bytes <= near[1])
     return _made(relations, evidence, next(same, best), counts, jumps, at, own_count)
-
-
-def _alike(one: Rates, other: Rates) -> bool:
-    """Whether they are of requests of one size."""
-    return max(one.each_bytes, other.each_bytes) <= 1.5 * min(one.each_bytes, other.each_bytes)
 
 
 def stands(relations: Relations, dev: int | None) -> bool:
@@ -268,8 +271,8 @@ def standing(relations: Relations, dev: int | None) -> Standing | None:
     """Of a device of which no request alone is known, and that never did more: its own limit, or one that was bought."""
     if dev is None or relations.has("block_requests") or not relations.has("disk_samples"):
         return None
-    enough = [one for one in _rates(relations, dev) if one.dev == dev and one.slices >= SLICES]
-    found = [one for one in enough if one.steady and one.even]
+    rates = [one for one in _rates(relations, dev) if one.dev == dev and one.slices >= SLICES]
+    found = [one for one in rates if one.steady and one.even]
     unknown = [one for one in found if one.quiet_requests < QUIET and one.above_ns < ABOVE_NS]
     if not unknown or len(unknown) < len(found):
         return None
@@ -307,7 +310,7 @@ def _made(
     below = quick(evidence, one)
     alone, alone_ns = _alone(one, below, timed=timed)
     # Where it was above the ceiling for long, there may be another ceiling.
-    passed = below.passed >= (PASSED_BY_CLOCK if timed else PASSED) and one.above_ns < ABOVE_NS
+    passed = below.passed >= (PASSED_BY_CLOCK if timed else PASSED) and not one.above
     enough = alone >= (1 if timed else ALONE)
     known = below.passed_ns if passed else alone_ns if enough else None
     by = _by(one, counts, known, at, own_count, timed=timed, writes=writes, passed=passed)
@@ -316,7 +319,7 @@ def _made(
     few = below.freely < FREELY if passed else below.alone < ALONE
     usual_ns = below.freely_ns if passed else below.least_ns if few else below.usual_ns
     names = () if one.dev is not None else tuple(parts(relations, "name", str))
-    above = one.above_per_s if one.above_ns >= ABOVE_NS else None
+    above = one.above_per_s if one.above else None
     begin = relations.facts.start_ns
     return Ceiling(
         dev=one.dev,
@@ -371,7 +374,7 @@ def _by(
     never = own_count is not None and own_count.never
     # Credits that were spent come back while it rests, and not while requests queue.
     spent = one.again_ns <= AGAIN * one.above_ns
-    if one.above_ns >= ABOVE_NS and spent and sure:
+    if one.above and spent and sure:
         return "burst"
     if at is not None and at.bought and not never:
         return "model"

@@ -1,5 +1,6 @@
 """The tables and relations of one recording on a connection: each is made when a query first names it."""
 
+import atexit
 from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -21,6 +22,8 @@ FEW_ROWS = 200_000
 #: Statements as DuckDB parsed them. Nearly all are the same for every recording, and of a small one parsing is a fifth of the time.
 _PARSED: dict[str, list["duckdb.Statement"]] = {}
 MOST_PARSED = 1000
+# DuckDB complains on standard error of those that are left when the interpreter ends.
+atexit.register(_PARSED.clear)
 
 
 class Relations:

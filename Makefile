@@ -10,7 +10,9 @@ demo: setup
 test:
 	@tools/setup test
 	cargo test --release --workspace --quiet
-	$(PYTHON) -m pytest --ignore tests/live --ignore tests/release --numprocesses 2 --dist loadfile --durations 20
+	# In the order of their names the last files are many and short (tests/whys); by number of tests they would be few and long,
+	# and one core idle.
+	$(PYTHON) -m pytest --ignore tests/live --ignore tests/release --numprocesses 2 --dist loadfile --no-loadscope-reorder --durations 20
 	# Live tests mostly wait, each for what it started itself; the rest need the machine for themselves.
 	$(PYTHON) -m pytest tests/live -m "not alone" --numprocesses 4 --dist loadfile --durations 20
 	$(PYTHON) -m pytest tests/live -m alone

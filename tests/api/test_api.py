@@ -93,7 +93,10 @@ def test_packages_are_functions_and_packages(rec) -> None:  # type: ignore[no-un
     assert iowhy.recordings.open_recording(rec.path).path == rec.path  # type: ignore[attr-defined]
 
 
-def test_commands_are_compared_with_the_options_of_the_command_line() -> None:
+def test_commands_are_compared_with_the_options_of_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # whose files are read before each run
     found = iowhy.compare("true", vs=["sleep 0.05"], runs=3, warmup=0)  # type: ignore[operator]
     assert {one.condition.name for one in found.result.trials} == {
         "baseline",
@@ -106,7 +109,11 @@ def test_commands_are_compared_with_the_options_of_the_command_line() -> None:
         iowhy.compare("a.iowhy", "b.iowhy", runs=3)  # type: ignore[operator]
 
 
-def test_what_a_comparison_may_not_show_is_on_the_answer(rec, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_what_a_comparison_may_not_show_is_on_the_answer(
+    rec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")  # whose files are read before each run
     compare = iowhy.compare
     more = syncing(60).write(tmp_path / "more.iowhy").path
     assert compare(rec, more, fail_on="sync_calls > +20").broken == ()  # type: ignore[operator]

@@ -74,7 +74,10 @@ def test_reports_are_listed(iowhy, words: list[str]) -> None:
         (["lab", "list"], "scenarios"),
     ],
 )
-def test_lists_are_there_for_programs_too(iowhy, words: list[str], key: str) -> None:
+def test_lists_are_there_for_programs_too(
+    iowhy, words: list[str], key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # levers look at its files
     assert len(json.loads(iowhy(*words, "--json").out)[key]) > 10
     assert iowhy(*words).status == 0
 

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,8 +9,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from benchmarks.generated import generate
+from iowhy.comparisons.comparison import longer
 from iowhy.errors import Problem
-from iowhy.expect import outcomes, read_expectation, read_growth
+from iowhy.expect import grown, outcomes, read_expectation, read_growth, times_grown
 from iowhy.expect.baseline import read_baseline
 from iowhy.measures import find, largest_call, largest_file, measures, values
 from iowhy.measures.measure import parse
@@ -145,12 +145,16 @@ def test_a_cause_that_has_too_much_says_what_its_finding_says() -> None:
 
 
 def test_compare_fails_on_counts_that_grew(tmp_path: Path) -> None:
-    few, many = (str(syncing(n).write(tmp_path / f"{n}.iowhy").path) for n in (100, 109))
-    for limit, worse in (("+0", 1), ("+8", 1), ("+9", 0), ("+9 %", 0), ("+8.9 %", 1)):
+    sides = [syncing(n).write(tmp_path / f"{n}.iowhy") for n in (100, 109)]
+    limits = {"+0": False, "+8": False, "+9": True, "+9 %": True, "+8.9 %": False}
+    growths = [read_growth("--fail-on", f"sync_calls > {limit}") for limit in limits]
+    assert [one.held for one in grown(*sides, growths)] == [*limits.values()]
+    assert all(one.held for one in grown(*reversed(sides), growths))
+    few, many = (str(one.path) for one in sides)
+    for limit, worse in (("+8", 1), ("+9", 0)):
         done = invoke(["compare", "--fail-on", f"sync_calls > {limit}", few, many])
         assert done.exit_code == worse, limit
         assert ("failed on" in done.stderr) == bool(worse)
-    assert invoke(["compare", "--fail-on", "sync_calls > +0", many, few]).exit_code == 0
     blind = syncing(1)
     blind.missing = {"syscalls"}
     unseen = str(blind.write(tmp_path / "blind").path)
@@ -160,21 +164,22 @@ def test_compare_fails_on_counts_that_grew(tmp_path: Path) -> None:
 
 
 def test_compare_fails_on_times_only_where_chance_does_not_explain_them(tmp_path: Path) -> None:
-    def runs(name: str, *lengths: int) -> str:
-        for number, ms in enumerate(lengths):
-            story = Story(seconds=4.0).caller("fsync", 100, blocked=ms * MS)
-            story.write(tmp_path / name / f"{number}.iowhy")
-        return str(tmp_path / name)
+    def runs(name: str, *lengths: int) -> list[Recording]:
+        stories = [Story(seconds=4.0).caller("fsync", 100, blocked=ms * MS) for ms in lengths]
+        return [one.write(tmp_path / name / f"{at}.iowhy") for at, one in enumerate(stories)]
 
     quick, slow, noisy = runs("quick", 5, 5, 6), runs("slow", 9, 10, 9), runs("noisy", 4, 30, 4)
 
-    def gate(*sides: str, limit: str = "+5 %") -> Any:
-        return invoke(["compare", "--fail-on", f"sync_mean_ns > {limit}", *sides])
+    def holds(before: list[Recording], after: list[Recording], limit: str = "+5 %") -> bool | None:
+        growth = read_growth("--fail-on", f"sync_mean_ns > {limit}")
+        (found,) = times_grown(before, after, [growth], longer)
+        return found.held
 
-    assert gate(quick, slow).exit_code == 1 and gate(slow, quick).exit_code == 0
-    assert gate(quick, slow, limit="+200 %").exit_code == 0
-    assert gate(quick, noisy).exit_code == 0
-    one_each = gate(f"{quick}/0.iowhy", f"{slow}/0.iowhy")
+    assert holds(quick, slow) is False and holds(slow, quick)
+    assert holds(quick, slow, "+200 %") and holds(quick, noisy)
+    asked = ["compare", "--fail-on", "sync_mean_ns > +5 %"]
+    assert invoke([*asked, str(tmp_path / "quick"), str(tmp_path / "slow")]).exit_code == 1
+    one_each = invoke([*asked, str(quick[0].path), str(slow[0].path)])
     asks(one_each.exception, "fail-on-time-differs-from")
 
 

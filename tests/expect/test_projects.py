@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from iowhy.commands.overview import Overview, overview
 from iowhy.errors import Problem
 from iowhy.expect.baseline import RUNS, Baseline, Entry, counts, read_baseline
 from iowhy.expect.project import read_project
 from iowhy.measures import measures, values
 from iowhy.project_file import find_project
-from iowhy.recordings import open_recording
+from iowhy.recordings import Recording, open_recording
 from iowhy.relations import Relations
 from tests.command_line import Done, invoke
 from tests.numbers_told import tells
@@ -46,6 +47,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    # A recording is judged once, however often a baseline is held against it.
+    known: dict[tuple[object, ...], Overview] = {}
+
+    def judged(recording: Recording, **options: bool) -> Overview:
+        key = (recording.path, *sorted(options.items()))
+        if key not in known:
+            known[key] = overview(recording, **options)
+        return known[key]
+
+    monkeypatch.setattr("iowhy.commands.overview.overview", judged)
     return tmp_path
 
 

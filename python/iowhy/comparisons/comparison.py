@@ -17,7 +17,8 @@ from iowhy.comparisons.work import Rate, agree, rates
 from iowhy.experiments.interval import Interval, TwoSamples
 from iowhy.recordings.row_counts import in_words
 from iowhy.relations import Relations
-from iowhy.whys.verdict import Verdict, judge
+from iowhy.whys.facts import Facts
+from iowhy.whys.verdict import Verdict, judge, verdict_of
 
 
 class Comparison(Struct, frozen=True):
@@ -83,20 +84,17 @@ def compare_all(sides: Sequence[Side], on_step: OnStep = lambda _: None) -> tupl
         return tuple(_against(first, after, on_step) for after in sides[1:])
 
 
-def _judged(side: Side, on_step: OnStep) -> Verdict:
-    on_step(f"judging {side.label}")
-    return judge(side.typical)
-
-
 _Known = tuple[Side, Verdict, Relations]
 """A side, and of its typical recording the verdict and what can be asked."""
 
 
 @contextmanager
 def _known(side: Side, on_step: OnStep) -> Iterator[_Known]:
-    verdict = _judged(side, on_step)
-    with Relations(side.typical) as asked:
-        yield side, verdict, asked
+    on_step(f"judging {side.label}")
+    with Facts(side.typical) as facts:
+        with side.typical.damage_named():
+            verdict = verdict_of(facts)
+        yield side, verdict, facts.relations
 
 
 def _against(first: _Known, after: Side, on_step: OnStep) -> Comparison:
@@ -135,13 +133,14 @@ def log(sides: Sequence[Side], on_step: OnStep = lambda _: None) -> tuple[Step, 
     """Successive changes, each against the first and against the one before it."""
     steps = []
     for index, side in enumerate(sides):
+        on_step(f"judging {side.label}")
         steps.append(
             Step(
                 side=side,
                 seconds=median(side.seconds) if side.seconds else None,
                 against_baseline=_slower(sides[0], side) if index else None,
                 against_previous=_slower(sides[index - 1], side) if index else None,
-                bottleneck=bottleneck(_judged(side, on_step)),
+                bottleneck=bottleneck(judge(side.typical)),
             )
         )
     return tuple(steps)

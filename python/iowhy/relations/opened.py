@@ -1,7 +1,9 @@
 """The tables and relations of one recording on a connection: each is made when a query first names it."""
 
+import atexit
 from collections.abc import Iterable
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from iowhy.recordings import Recording
 from iowhy.recordings.open_tables import OpenTables
@@ -11,9 +13,17 @@ from iowhy.relations.narrowed import Narrowed
 from iowhy.relations.relation import Relation, chosen, named_in
 from iowhy.relations.rows import Kind, Row, plain, typed, value
 
+if TYPE_CHECKING:
+    import duckdb
+
 #: Rows up to which all of a recording fits into memory without a thought. DuckDB plans a query over tables
 #: in memory in less time than one over files or views, and of few rows planning is nearly all.
 FEW_ROWS = 200_000
+#: Statements as DuckDB parsed them. Nearly all are the same for every recording, and of a small one parsing is a fifth of the time.
+_PARSED: dict[str, list["duckdb.Statement"]] = {}
+MOST_PARSED = 1000
+# DuckDB complains on standard error of those that are left when the interpreter ends.
+atexit.register(_PARSED.clear)
 
 
 class Relations:
@@ -87,7 +97,7 @@ class Relations:
 
     def _answer(self, sql: str) -> tuple[list[str], list[Row]]:
         self._need(named_in(sql))
-        cursor = self._tables().connection.execute(sql)
+        cursor = self._execute(sql)
         columns = [column[0] for column in cursor.description or ()]
         return columns, [tuple(map(plain, row)) for row in cursor.fetchall()]
 
@@ -154,5 +164,15 @@ class Relations:
         facts = self.facts
         if name == "phases":
             facts = with_phases(facts, self.phases)
-        self._tables().connection.execute(f"CREATE {kind} {name} AS {relation.body(facts)}")
+        self._execute(f"CREATE {kind} {name} AS {relation.body(facts)}")
         self._made.add(name)
+
+    def _execute(self, sql: str) -> "duckdb.DuckDBPyConnection":
+        connection = self._tables().connection
+        if sql not in _PARSED:
+            if len(_PARSED) >= MOST_PARSED:
+                _PARSED.clear()
+            _PARSED[sql] = connection.extract_statements(sql)
+        for statement in _PARSED[sql]:
+            connection.execute(statement)
+        return connection

@@ -27,28 +27,28 @@ def test_bytes_at_a_time_cost_the_cpu(judged: Judge) -> None:
 
 def test_the_time_between_tiny_calls_goes_with_them(judged: Judge) -> None:
     """An interpreter makes call after call; a program that computes with what it gets keeps its time."""
-    fast = Story(1.0).caller("read", 400_000, cpu=1_000, bytes_=1, blocked=0)
+    fast = Story(0.25).caller("read", 100_000, cpu=1_000, bytes_=1, blocked=0)
     leads(judged(fast), "small-requests", 0.95)
-    slow = Story(1.0).caller("read", 100_000, cpu=7_500, bytes_=1, blocked=0)
+    slow = Story(0.25).caller("read", 25_000, cpu=7_500, bytes_=1, blocked=0)
     leads(judged(slow), "small-requests", 0.7, 0.8)
 
 
 def test_the_calls_that_are_tiny_are_to_be_larger(judged: Judge) -> None:
     """A filter that reads a byte at a time and writes lines; and one that does both alike."""
-    story = Story(1.0).caller("read", 400_000, cpu=1_000, bytes_=1, ino=5)
-    story.caller("write", 10_000, tid=11, cpu=1_000, bytes_=30, ino=6, gap="idle")
+    story = Story(0.25).caller("read", 100_000, cpu=1_000, bytes_=1, ino=5)
+    story.caller("write", 2_500, tid=11, cpu=1_000, bytes_=30, ino=6, gap="idle")
     found = leads(judged(story.file(5, "/in").file(6, "/out")), "small-requests", 0.9)
     assert dict(found.fixes[0].do.values)["data"] == "/in"
-    both = Story(1.0).caller("read", 400_000, cpu=1_000, bytes_=1, ino=5)
-    both.caller("write", 200_000, tid=11, cpu=1_000, bytes_=1, ino=6, gap="idle")
+    both = Story(0.25).caller("read", 100_000, cpu=1_000, bytes_=1, ino=5)
+    both.caller("write", 50_000, tid=11, cpu=1_000, bytes_=1, ino=6, gap="idle")
     found = leads(judged(both.file(5, "/in").file(6, "/out")), "small-requests", 0.9)
     assert "/" not in str(dict(found.fixes[0].do.values)["data"])
 
 
 def test_what_goes_to_a_device_is_called_output(judged: Judge) -> None:
     """A filter that writes to /dev/null, or a terminal: the file that it reads is not to be written."""
-    story = Story(1.0).caller("write", 400_000, cpu=1_000, bytes_=3, ino=6)
-    story.caller("read", 200, tid=11, cpu=1_000, bytes_=4 * KIB, ino=5, gap="idle").file(5, "/in")
+    story = Story(0.25).caller("write", 100_000, cpu=1_000, bytes_=3, ino=6)
+    story.caller("read", 50, tid=11, cpu=1_000, bytes_=4 * KIB, ino=5, gap="idle").file(5, "/in")
     story.add("files", dev=FS, ino=6, path="/dev/null", kind="device")
     found = leads(judged(story), "small-requests", 0.9)
     assert dict(found.fixes[0].do.values)["data"] == "its output"
@@ -56,7 +56,7 @@ def test_what_goes_to_a_device_is_called_output(judged: Judge) -> None:
 
 def test_who_makes_fewer_calls_waits_for_a_cpu_less(judged: Judge) -> None:
     """Others keep the CPUs busy: what it waits for them is for these calls, as its computing is."""
-    story = Story(1.0, cpus=2).caller("write", 200_000, cpu=1_000, bytes_=2, runnable=3_500)
+    story = Story(0.25, cpus=2).caller("write", 50_000, cpu=1_000, bytes_=2, runnable=3_500)
     found = leads(judged(story.machine(busy=1.0)), "small-requests", 0.9)
     assert "small-requests.waits-for-cpu" in links_of(found)
 

@@ -47,10 +47,12 @@ def test_more_walkers_save_only_the_pauses_of_a_single_head(judged: Judge) -> No
     assert "xargs" in found.remedies[0] and found.gain == pytest.approx(7 / 8 * found.share)
 
 
-def test_nobody_changes_the_order_of_somebody_elses_program(judged: Judge) -> None:
+@pytest.mark.parametrize("program", ["/usr/bin/find", "/usr/bin/find.busybox"])
+def test_nobody_changes_the_order_of_somebody_elses_program(judged: Judge, program: str) -> None:
+    """Of several of a kind, its name is a link to one."""
     story = walk(4 * MS)
     story.argv = ("find", "/data")
-    story.file(301, "/usr/bin/find")
+    story.file(301, program)
     found = leads(judged(story), "metadata-cold", 0.75)
     assert not any("inodes (" in one or "xargs" in one for one in found.remedies)
     # Of one's own program it is what to do.

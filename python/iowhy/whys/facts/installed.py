@@ -12,6 +12,8 @@ from iowhy.whys.facts.subject import INTERPRETERS, single_program
 
 #: Folders that a package manager fills.
 _SYSTEM = r"/(usr/(local/)?)?(s?bin|lib(64|exec)?|share|games)/.*|/(opt|snap|nix/store)/.*"
+#: What a name of such a folder is a link to, if there are several of the kind (update-alternatives(1)): vim.basic, gcc-12.
+_LINKED = ".*/s?bin/{}[.-][^/]*"
 #: Of the time in syncs, or in reads, those of such programs from which they are all that counts.
 _MOST = 0.9
 #: Syncs or reads of one process from which the program decides on them, and not the script that starts it for each.
@@ -29,11 +31,12 @@ def somebody_elses(command: Command, relations: Relations) -> bool:
         return re.fullmatch(_SYSTEM, typed) is not None
     if not relations.has("files"):
         return False
-    name = text_literal(PurePath(typed).name)
+    name = re.escape(PurePath(typed).name)
     there = relations.value(
         bool,
         f"""SELECT count(*) > 0 FROM ({seen_paths(relations)}) AS s
-        WHERE regexp_extract(path, '[^/]*$') = {name} AND regexp_full_match(path, {text_literal(_SYSTEM)})""",
+        WHERE regexp_full_match(path, {text_literal(_SYSTEM)})
+        AND (regexp_full_match(path, {text_literal(f".*/{name}")}) OR regexp_full_match(path, {text_literal(_LINKED.format(name))}))""",
     )
     return bool(there)
 

@@ -70,19 +70,14 @@ def done_in(phases: Sequence[PhaseDone], asked: Relations) -> dict[int, Done]:
     """What was done in each phase, where that was enough to judge by."""
     if len(phases) < 2 or not asked.has("syscalls"):
         return {}
-    start = asked.facts.start_ns
-    cut = ", ".join(
-        f"({one.number}, {start + round(one.begin_s * 1e9)}, {start + round(one.end_s * 1e9)})"
-        for one in phases
-    )
-    rows = asked.by(Done, _DONE.format(cut=cut))
+    rows = asked.by(Done, _DONE)
     return {int(str(number)): one for (number,), one in rows.items() if one.calls >= SOME}
 
 
 _DONE = """
 SELECT p.phase, count(*) AS calls, CAST(coalesce(sum(o.ret) FILTER (k.kind IN ('read', 'write', 'copy') AND o.ret > 0), 0) AS BIGINT) AS bytes
 FROM file_operations o
-JOIN (VALUES {cut}) AS p(phase, begin_ns, end_ns) ON o.ts_ns >= p.begin_ns AND o.ts_ns < p.end_ns
+JOIN phases p ON o.ts_ns >= p.begin_ns AND o.ts_ns < p.end_ns
 JOIN call_kinds k ON k.name = o.name
 WHERE k.kind IN ('read', 'write', 'copy', 'sync', 'lookup', 'change')
 GROUP BY p.phase

@@ -12,8 +12,8 @@ from iowhy.whys.facts.subject import INTERPRETERS, single_program
 
 #: Folders that a package manager fills.
 _SYSTEM = r"/(usr/(local/)?)?(s?bin|lib(64|exec)?|share|games)/.*|/(opt|snap|nix/store)/.*"
-#: What a name of such a folder is a link to, if there are several of the kind (update-alternatives(1)): vim.basic, gcc-12.
-_LINKED = ".*/s?bin/{}[.-][^/]*"
+#: A program by its name, or by what the name is a link to if there are several of the kind (update-alternatives(1)): vim.basic, gcc-12.
+_NAMED = ".*/{0}|.*/s?bin/{0}[.-][^/]*"
 #: Of the time in syncs, or in reads, those of such programs from which they are all that counts.
 _MOST = 0.9
 #: Syncs or reads of one process from which the program decides on them, and not the script that starts it for each.
@@ -31,12 +31,11 @@ def somebody_elses(command: Command, relations: Relations) -> bool:
         return re.fullmatch(_SYSTEM, typed) is not None
     if not relations.has("files"):
         return False
-    name = re.escape(PurePath(typed).name)
+    named = _NAMED.format(re.escape(PurePath(typed).name))
     there = relations.value(
         bool,
         f"""SELECT count(*) > 0 FROM ({seen_paths(relations)}) AS s
-        WHERE regexp_full_match(path, {text_literal(_SYSTEM)})
-        AND (regexp_full_match(path, {text_literal(f".*/{name}")}) OR regexp_full_match(path, {text_literal(_LINKED.format(name))}))""",
+        WHERE regexp_full_match(path, {text_literal(_SYSTEM)}) AND regexp_full_match(path, {text_literal(named)})""",
     )
     return bool(there)
 

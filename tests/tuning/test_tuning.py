@@ -184,6 +184,12 @@ def test_the_command_line(tmp_path, monkeypatch):
         carry_out(Options(), None)
 
 
+def test_more_requests_are_held_only_where_a_scheduler_holds_them(setting, tmp_path):
+    assert ("nr_requests", "1024") in names(setting, shares={classes.READ: 0.8})
+    (tmp_path / "scheduler").write_text("[none] mq-deadline")
+    assert "nr_requests" not in dict(names(setting, shares={classes.READ: 0.8}))
+
+
 def test_a_knob_is_written_for_the_trial_alone(setting, tmp_path, monkeypatch):
     written = []
     monkeypatch.setattr(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from iowhy.experiments.setting import Setting
-from iowhy.tuning.knob import Clues, FileKnob, Kept, Value, kept_for_device, queue_file
+from iowhy.tuning.knob import Clues, FileKnob, Kept, Value, kept_for_device, queue_file, read
 from iowhy.whys import classes
 
 _FACTOR = 4
@@ -27,6 +27,9 @@ class QueueDepth(FileKnob, frozen=True):
             return ()
         if clues.next_to_others:
             return [Value(now, str(int(now) // _FACTOR), _PART * clues.next_to_others)]
+        scheduler = queue_file(setting, "scheduler")
+        if scheduler is not None and read(scheduler) == "none":
+            return ()  # The depth is the device's own; the kernel refuses more (EINVAL).
         waits = clues.storage + (clues.share(classes.THROTTLED) if clues.known else 0.0)
         return [Value(now, str(int(now) * _FACTOR), _PART * waits)]
 

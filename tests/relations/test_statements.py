@@ -98,6 +98,31 @@ def test_short_runs_are_divided_by_what_the_kernel_says_of_the_moment(tmp_path: 
     assert (SHORT, "read") not in found and (OTHER, "user") not in found
 
 
+def test_a_session_s_time_is_its_own_statements_however_often_others_were_met(
+    tmp_path: Path,
+) -> None:
+    """Both compute as much; readings met the one three times as often, as the other's runs are shorter."""
+    story = Server(2.0).thread(20, 20, user=0.5).thread(21, 21, user=0.5)
+    for number in range(12):
+        at = number * 150 * MS
+        story.reading(20, SHORT, at, at - 2 * MS, at + 3 * MS, span=150 * MS)
+        if number % 3 == 0:
+            story.reading(21, OTHER, at, at - 2 * MS, at + 3 * MS, span=150 * MS)
+    found = times(story, tmp_path)
+    assert found[SHORT, "user"] == found[OTHER, "user"] == pytest.approx(1000 * MS, rel=0.01)
+
+
+def test_the_interval_counts_a_reading_once_whatever_classes_it_stands_for(tmp_path: Path) -> None:
+    """16 readings on a CPU are shared by four classes; the interval is that of 16: 49 % to each side."""
+    story = Server(2.0).thread(20, 20, user=0.4, kernel=0.2, runnable=0.2)
+    for number in range(16):
+        at = number * 120 * MS
+        story.reading(20, SHORT, at, at - 2 * MS, at + 3 * MS, span=120 * MS)
+    (row,) = run(story.made(tmp_path / "x.iowhy"), "statements").to_pylist()
+    assert row["high_ns"] / row["time_ns"] == pytest.approx(1.49, abs=0.01)
+    assert row["low_ns"] / row["time_ns"] == pytest.approx(0.51, abs=0.01)
+
+
 def test_the_report_says_who_holds_the_lock_and_what_is_no_statement_s(tmp_path: Path) -> None:
     story = Server(2.0).thread(20, 20).thread(21, 21, user=0.1).thread(5, 5, user=0.05)
     story.tables["threads"][-1] |= {"comm": "postgres", "title": "postgres: checkpointer"}

@@ -2,6 +2,7 @@
 -- uses: _sampled_readings, statement_runs, wait_classes, waits
 -- kept: table
 -- What the kernel's rows say of that moment decides, then the server's words.
+-- column tid: thread of the session, id
 -- column statement_id: statement, id
 -- column kind: class of its wait, idle, or cpu, text
 -- column readings: how often, count
@@ -21,6 +22,7 @@ WITH met AS (
     GROUP BY m.tid, m.ts_ns
 )
 SELECT
+    m.tid,
     m.statement_id,
     CASE
         WHEN w.class IS NOT NULL THEN w.class
@@ -32,4 +34,4 @@ SELECT
     CAST(sum(m.span_ns) AS BIGINT) AS span_ns
 FROM met m
 LEFT JOIN waited w ON w.tid = m.tid AND w.ts_ns = m.ts_ns
-GROUP BY 1, 2
+GROUP BY 1, 2, 3

@@ -1,5 +1,5 @@
 -- title: What a statement took, over all sessions that ran it
--- uses: probed_calls, statement_locks, statement_runs, statement_times, threads
+-- uses: _short_readings, probed_calls, statement_locks, statement_runs, statement_times, threads
 -- kept: table
 -- A parallel worker's time is its leader's statement's, and not another run.
 -- column statement_id: statement, id
@@ -24,7 +24,6 @@ WITH times AS (
         sum(exact_ns + sampled_ns) AS time_ns,
         sum(exact_ns) AS exact_ns,
         sum(sampled_ns) AS sampled_ns,
-        sum(readings) AS readings,
         sum(CASE WHEN class IN ('user', 'kernel', 'recorder') THEN exact_ns + sampled_ns ELSE 0 END) AS cpu_ns,
         sum(CASE WHEN class = 'runnable' THEN exact_ns + sampled_ns ELSE 0 END) AS runnable_ns,
         sum(CASE WHEN class = 'read' THEN exact_ns + sampled_ns ELSE 0 END) AS read_ns,
@@ -34,6 +33,8 @@ WITH times AS (
         sum(CASE WHEN class = 'idle' THEN exact_ns + sampled_ns ELSE 0 END) AS server_ns
     FROM statement_times
     GROUP BY statement_id
+), met AS (
+    SELECT statement_id, sum(readings) AS readings FROM _short_readings GROUP BY statement_id
 ), workers AS (
     SELECT DISTINCT tid FROM threads WHERE title LIKE 'postgres: parallel worker%'
 ), counted AS (
@@ -58,7 +59,7 @@ SELECT
     CAST(t.time_ns AS BIGINT) AS time_ns,
     CAST(t.exact_ns AS BIGINT) AS exact_ns,
     CAST(t.sampled_ns AS BIGINT) AS sampled_ns,
-    CAST(t.readings AS BIGINT) AS readings,
+    CAST(coalesce(m.readings, 0) AS BIGINT) AS readings,
     CAST(t.cpu_ns AS BIGINT) AS cpu_ns,
     CAST(t.runnable_ns AS BIGINT) AS runnable_ns,
     CAST(t.read_ns AS BIGINT) AS read_ns,
@@ -70,4 +71,5 @@ SELECT
     l.holder_id
 FROM times t
 LEFT JOIN counted c ON c.statement_id = t.statement_id
+LEFT JOIN met m ON m.statement_id = t.statement_id
 LEFT JOIN longest_lock l ON l.statement_id = t.statement_id

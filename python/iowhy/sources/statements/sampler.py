@@ -19,7 +19,7 @@ from msgspec import Struct, field
 from iowhy.sources.statements import mysql, postgresql
 from iowhy.sources.statements.normalised import fingerprint, normalised, whole
 from iowhy.sources.statements.server import Server, threads_here
-from iowhy.sources.statements.session import Session
+from iowhy.sources.statements.session import Session, Unreadable
 
 PER_SECOND = 20
 MOST_READINGS = 200_000
@@ -327,6 +327,8 @@ def _row(one: Reading, clock: int) -> dict[str, Any]:
 
 def reason(error: Exception) -> str:
     """Why a server cannot be read, without what a DSN says: its code, else its kind."""
+    if isinstance(error, Unreadable):
+        return str(error)
     code = getattr(error, "sqlstate", None) or (
         error.args[0] if error.args and isinstance(error.args[0], int) else None
     )

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from iowhy.sources.diagnose import diagnose
+from iowhy.sources.formats import app_log
+from iowhy.whys.program import programs
 from tests.problems import wrong
 
 from .reading import taken_apart, values, verdict
@@ -177,3 +179,35 @@ def test_what_is_binary_and_of_no_known_kind(tmp_path: Path) -> None:
     (tmp_path / "file.data").write_bytes(bytes(range(64)) * 8 + bytes(64))
     with wrong("log-binary", path=tmp_path / "file.data"):
         diagnose([str(tmp_path / "file.data")], tmp_path / "out.iowhy")
+
+
+@pytest.mark.parametrize(
+    ("line", "setting"),
+    [
+        (
+            "2024-01-02 03:04:05 UTC [9] LOG:  checkpoints are occurring too frequently (9 seconds apart)",
+            "max_wal_size",
+        ),
+        (
+            '2024-01-02 03:04:05 UTC LOG:  temporary file: path "base/pgsql_tmp/pgsql_tmp1.0", size 104857600',
+            "work_mem",
+        ),
+    ],
+)
+def test_what_a_log_says_is_answered_with_the_setting(
+    tmp_path: Path, line: str, setting: str
+) -> None:
+    """Also next to a sync that took longer than it should."""
+    slow = "2024-01-02 03:04:06 UTC [9] LOG:  checkpoint complete: wrote 900 buffers (5.5%); longest=0.8 s, average=0.2 s"
+    assert setting in verdict(tmp_path, f"{line}\n{slow}\n").headline
+
+
+def test_what_settings_say_of_logs_is_what_logs_are_read_for() -> None:
+    read = {(one.server, one.what) for one in app_log.KINDS}
+    named = {
+        (known.name, what)
+        for known in programs()
+        for one in known.remedies.values()
+        for what in one.logged
+    }
+    assert named and named <= read

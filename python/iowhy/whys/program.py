@@ -47,6 +47,7 @@ documentation says so:
     again = true                        # only where it reads what had been in memory before, or ran already before it was recorded
     orders = true                       # optional: it changes only the order of what is read
     less = true                         # optional: it leaves work out, instead of doing it on more CPUs
+    logged = ["a temporary file"]       # optional: where its log says this (what of sources/formats/app_log.py), too
     authors = true                      # optional: the program must be changed; not for users of somebody else's
     do = "…"
     risk = "…"                          # what may go wrong, is lost or gets slower
@@ -114,6 +115,7 @@ class Setting(Conditions, frozen=True, kw_only=True, forbid_unknown_fields=True)
     orders: bool = False
     less: bool = False
     authors: bool = False
+    logged: tuple[str, ...] = ()
 
     @property
     def partial(self) -> bool:
@@ -156,6 +158,20 @@ def programs() -> tuple[Program, ...]:
     files = files_by_name("iowhy.whys", ".toml", "programs").items()
     return tuple(
         replace(toml.decode(file.read_text("utf-8"), type=Program), id=name) for name, file in files
+    )
+
+
+def for_logged(program: str, what: str) -> Setting | None:
+    """The setting of a program that helps against what its log says."""
+    return next(
+        (
+            one
+            for known in programs()
+            if known.name == program
+            for one in known.remedies.values()
+            if what in one.logged
+        ),
+        None,
     )
 
 

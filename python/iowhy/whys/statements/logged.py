@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from iowhy.units import duration, percent, plural, rate, size
 from iowhy.whys.chain import link
 from iowhy.whys.facts import Facts
+from iowhy.whys.program import for_logged
 from iowhy.whys.stated_fact import Statement
 
 #: Flash with a power-safe cache syncs in less than a millisecond; a disk that turns takes half a turn or more.
@@ -84,6 +85,10 @@ def _servers(facts: Facts) -> Iterator[Statement]:
         within = "" if span is None else f" in {duration(span * 1e9)}"
         said = f"{one.subject} reports: {words}, {_often(one.value)}{within}"
         grave = 0.75 if ns is None or ns >= SLOW_NS else 0.3
+        # Of two that are as grave, the one that says what to do.
+        if (helps := for_logged(one.subject, name.replace("_", " ").strip())) is not None:
+            said += f". {helps.do} (risk: {helps.risk})"
+            grave += 0.01
         unit = "times" if ns is None else "ns"
         yield Statement(grave, link(said, ns or one.value, unit, "measurements"))
 

@@ -6,12 +6,13 @@ import sys
 from pathlib import Path
 
 import msgspec
+import psycopg
 import pytest
 
 from iowhy.recordings import added, open_recording
 from iowhy.recordings.manifest import Manifest
 from iowhy.recordings.writer import write_recording
-from iowhy.sources.statements import ANSWER_S, Sampling, merged, postgresql, sampler
+from iowhy.sources.statements import ANSWER_S, Sampling, merged, postgresql, refused, sampler
 from iowhy.sources.statements.normalised import MOST_CHARACTERS, normalised, whole
 from iowhy.sources.statements.sampler import Asked, Sampler, Told
 from iowhy.sources.statements.server import Server, servers
@@ -211,3 +212,31 @@ def test_for_the_agent_what_sessions_did_is_given_once_and_not_kept() -> None:
         ("SELECT ?", "none", 0.1), ("SELECT ?", "Lock", 0.1),
     ]  # fmt: skip
     assert made.shares() == []
+
+
+def test_a_server_that_did_not_answer_for_a_while_is_noted() -> None:
+    """Between two readings, and after the last one."""
+    made = Sampler(Asked(SERVER))
+    for at in (0, 50, 3_150):
+        made.take([session(20, "SELECT 1", -10)], BEGIN + at * MS, "PostgreSQL 15", {})
+    (note,) = merged([(Asked(SERVER), made.rows())]).notes
+    assert "3.1 s" in note
+    made = Sampler(Asked(SERVER))
+    made.take([], BEGIN, "PostgreSQL 15", {})
+    assert not merged([(Asked(SERVER), made.rows(BEGIN + 60 * MS))]).notes
+    (note,) = merged([(Asked(SERVER), made.rows(BEGIN + 2_000 * MS))]).notes
+    assert "2 s" in note
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('FATAL:  pg_hba.conf rejects connection for host "[local]", user "joe"', "pg_hba.conf"),
+        ('FATAL:  password authentication failed for user "joe"', "authentication failed"),
+        ("fe_sendauth: no password supplied", "PGPASSWORD"),
+        ("secret text of whoever answers", "OperationalError"),
+    ],
+)
+def test_why_a_server_refuses_is_said_in_words_of_ours(text: str, said: str) -> None:
+    found = refused.reason(psycopg.OperationalError(text))
+    assert said in found and "joe" not in found and "secret" not in found

@@ -6,9 +6,10 @@ from typing import Any
 import pymysql
 import pytest
 
-from iowhy.sources.statements import mysql, sampler
+from iowhy.sources.statements import mysql
+from iowhy.sources.statements.refused import Unreadable, reason
 from iowhy.sources.statements.server import Server
-from iowhy.sources.statements.session import Session, Unreadable
+from iowhy.sources.statements.session import Session
 
 SERVER = Server("mysql", 10, "/run/mysqld.sock", 70, 70)
 MS = 1_000_000
@@ -77,7 +78,7 @@ def test_mysql_that_shows_no_statements_is_said_to(
 ) -> None:
     with pytest.raises(Unreadable) as raised:
         connected(monkeypatch, Fake("9.7.4", on, consumer))
-    assert "events_statements_current" in sampler.reason(raised.value)
+    assert "events_statements_current" in reason(raised.value)
 
 
 def test_locks_are_asked_for_less_often_than_innodb_renews_them_and_known_between(
@@ -107,3 +108,26 @@ def test_locks_are_asked_for_less_often_than_innodb_renews_them_and_known_betwee
 )
 def test_locks_of_tables_are_locks(state: str, wait: str | None) -> None:
     assert mysql._wait(state, False) == wait
+
+
+@pytest.mark.parametrize(
+    ("dsn", "by"),
+    [
+        ("", "unix_socket"),
+        ("mysql://me@localhost/", "unix_socket"),
+        ("mysql://me@localhost:3306/", "host"),
+        ("mysql://me@db/", "host"),
+    ],
+)
+def test_localhost_is_the_socket_as_all_clients_of_it_read_it(
+    monkeypatch: pytest.MonkeyPatch, dsn: str, by: str
+) -> None:
+    given: dict[str, Any] = {}
+
+    def connect(**options: object) -> Fake:
+        given.update(options)
+        return Fake("10.11.19-MariaDB", 0, 0)
+
+    monkeypatch.setattr(pymysql, "connect", connect)
+    mysql.Connection(SERVER, dsn, 0.05, 100)
+    assert by in given and {"unix_socket", "host"} - {by} - given.keys()

@@ -16,9 +16,12 @@ from msgspec import Struct
 from iowhy.errors import Problem
 from iowhy.sources.statements.sampler import MOST_READINGS, Asked, Told
 from iowhy.sources.statements.server import Server, servers
+from iowhy.units import duration
 
 #: At the end, what a process has to answer; one that does not is killed.
 ANSWER_S = 10.0
+#: From it on, a time without a reading is noted.
+SILENT_NS = 1e9
 Row: TypeAlias = Mapping[str, object]
 
 
@@ -155,6 +158,10 @@ def merged(answers: Iterable[tuple[Asked, Told | None]]) -> Statements:
         if told.failed:
             notes.append(
                 f"statements of the server {asked.server.pid} were not read all the time: {told.error}"
+            )
+        elif told.silent_ns >= SILENT_NS:
+            notes.append(
+                f"statements of the server {asked.server.pid} were not read for {duration(told.silent_ns)}: it did not answer"
             )
         known |= {str(one["statement_id"]): one for one in told.statements}
         files += told.files

@@ -7,8 +7,9 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from iowhy.sources.statements.normalised import MOST_CHARACTERS
+from iowhy.sources.statements.refused import Unreadable
 from iowhy.sources.statements.server import Server
-from iowhy.sources.statements.session import Session, Unreadable
+from iowhy.sources.statements.session import Session
 
 _AT_WORK = ("Query", "Execute")
 _LIST = f"""
@@ -70,7 +71,8 @@ class Connection:
 
         given = urlsplit(dsn)
         options: dict[str, Any] = {"unix_socket": server.socket}
-        if given.hostname:
+        # As all its clients read it.
+        if given.hostname and (given.hostname != "localhost" or given.port):
             options = {"host": given.hostname, "port": given.port or 3306}
         options |= {"user": unquote(given.username)} if given.username else {}
         options |= dict(parse_qsl(given.query))

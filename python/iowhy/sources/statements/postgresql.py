@@ -9,7 +9,7 @@ from iowhy.sources.statements.normalised import MOST_CHARACTERS
 from iowhy.sources.statements.server import Server
 from iowhy.sources.statements.session import Session
 
-# Sessions that rest since the last reading say nothing new. A statement is read once it began or ended since then.
+# Sessions that rest since before the last reading say nothing new. A statement is read once it began or ended since then.
 _READ = """
 SELECT pid AS thread, leader_pid AS leader, backend_type AS backend, {query_id} AS id, left(query, {most}) AS text,
   (extract(epoch FROM query_start) * 1000000)::bigint * 1000 AS began_ns,
@@ -18,7 +18,7 @@ SELECT pid AS thread, leader_pid AS leader, backend_type AS backend, {query_id} 
   CASE WHEN wait_event_type = 'Lock' THEN (pg_blocking_pids(pid))[1] END AS holder
 FROM pg_stat_activity
 WHERE pid <> pg_backend_pid() AND query <> '' AND query <> '<insufficient privilege>'
-  AND (state <> 'idle' OR state_change > now() - interval '{seconds} seconds')
+  AND (state <> 'idle' OR state_change > now() - make_interval(secs => %s))
 LIMIT {sessions}
 """
 
@@ -69,13 +69,16 @@ class Connection:
         self._sql = _READ.format(
             query_id="query_id::text" if version >= 140_000 else "NULL::text",
             most=MOST_CHARACTERS,
-            seconds=max(seconds * 4, 0.2),
             sessions=most,
         )
+        self._each_s, self._read_s = seconds, time.monotonic()
 
     def sessions(self) -> list[Session]:
         """What they do now. Raises psycopg.Error where the server does not answer in time."""
-        found = self._connection.execute(self._sql)
+        now = time.monotonic()
+        since = max(now - self._read_s + self._each_s, 4 * self._each_s)
+        found = self._connection.execute(self._sql, (since,))
+        self._read_s = now
         names = [one.name for one in found.description or ()]
         return [_session(dict(zip(names, row, strict=True))) for row in found]
 

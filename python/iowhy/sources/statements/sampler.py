@@ -18,8 +18,9 @@ from msgspec import Struct, field
 
 from iowhy.sources.statements import mysql, postgresql
 from iowhy.sources.statements.normalised import fingerprint, normalised, whole
+from iowhy.sources.statements.refused import reason
 from iowhy.sources.statements.server import Server, threads_here
-from iowhy.sources.statements.session import Session, Unreadable
+from iowhy.sources.statements.session import Session
 
 PER_SECOND = 20
 MOST_READINGS = 200_000
@@ -82,6 +83,8 @@ class Told(Struct):
     lost: int = 0
     reads: int = 0
     failed: int = 0
+    #: The longest time without a reading.
+    silent_ns: int = 0
     error: str | None = None
 
 
@@ -165,6 +168,7 @@ class Sampler:
     ) -> None:
         """One reading of all sessions."""
         self.told.reads += 1
+        self._silent_until(at_ns)
         # What was met in the reading before lasted until this one.
         for met in self._current.values():
             met.span_ns = at_ns - met.at_ns
@@ -185,6 +189,10 @@ class Sampler:
         for tid in [tid for tid in self._runs if tid not in seen]:
             self._end(tid, at_ns)
         self._before_ns = at_ns
+
+    def _silent_until(self, at_ns: int) -> None:
+        if self._before_ns:
+            self.told.silent_ns = max(self.told.silent_ns, at_ns - self._before_ns)
 
     def _here(self, thread: int, threads: dict[int, tuple[int, int]]) -> tuple[int, int]:
         """Process and thread, as the kernel here numbers them."""
@@ -298,9 +306,10 @@ class Sampler:
                 connection = self._connect(database)
                 self.told.files += connection.files(self._asked.server.pid, MOST_FILES)
 
-    def rows(self) -> Told:
+    def rows(self, ended_ns: int | None = None) -> Told:
         """All of it."""
         clock = time.monotonic_ns() - time.time_ns()
+        self._silent_until(ended_ns or self._before_ns)
         self.told.statements = list(self._statements.values())
         self.told.readings = [_row(one, clock) for one in self._readings]
         return self.told
@@ -323,17 +332,6 @@ def _row(one: Reading, clock: int) -> dict[str, Any]:
         "wait": one.wait,
         "holder_tid": one.holder,
     }
-
-
-def reason(error: Exception) -> str:
-    """Why a server cannot be read, without what a DSN says: its code, else its kind."""
-    if isinstance(error, Unreadable):
-        return str(error)
-    code = getattr(error, "sqlstate", None) or (
-        error.args[0] if error.args and isinstance(error.args[0], int) else None
-    )
-    kind = type(error).__name__
-    return f"{kind} {code}" if code else kind
 
 
 def _say_when(tried: threading.Event) -> None:
@@ -359,13 +357,14 @@ def main() -> None:
         _tell_for_ever(sampler, asked.every_s)
     threading.Thread(target=_say_when, args=(sampler.tried,), daemon=True).start()
     sys.stdin.buffer.read()
+    ended_ns = time.time_ns()
     naming = threading.Thread(target=sampler.name_files, daemon=True)
     naming.start()
     naming.join(CATALOGUE_S)
     with suppress(OSError):
         # A thread that hangs in the server holds no lock.
         with sampler.lock:
-            data = msgspec.json.encode(sampler.rows())
+            data = msgspec.json.encode(sampler.rows(ended_ns))
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
     os._exit(0)

@@ -20,7 +20,3 @@ class Session(Struct, frozen=True):
     run: int | None = None
     database: str | None = None
     backend: str | None = None
-
-
-class Unreadable(Exception):
-    """Why a server cannot be read, in words of ours: nothing of what connects."""

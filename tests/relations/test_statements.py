@@ -112,6 +112,42 @@ def test_a_session_s_time_is_its_own_statements_however_often_others_were_met(
     assert found[SHORT, "user"] == found[OTHER, "user"] == pytest.approx(1000 * MS, rel=0.01)
 
 
+def rested(story: Server, number: int, statement: str, took: int, rest: int) -> None:
+    """A run that a reading met as it had ended: by as long as half of its session's rest."""
+    ended = number * 90 * MS + took
+    story.reading(20, statement, ended + rest // 2, ended - took, ended, span=0, readings=0)
+
+
+def test_runs_that_came_and_went_say_how_long_they_take_however_seldom_readings_met_them(
+    tmp_path: Path,
+) -> None:
+    """Of two statements that run as often, one takes 3 ms, the other 1 ms; readings met only the other one."""
+    story = Server(2.0).thread(20, 20, user=0.5)
+    for number in range(20):
+        rested(story, number, SHORT if number % 2 else OTHER, MS if number % 2 else 3 * MS, 40 * MS)
+    story.reading(20, SHORT, 1900 * MS, 1899 * MS, 1901 * MS)
+    found = times(story, tmp_path)
+    # Met eleven and ten times, in cycles of 41 and 43 ms.
+    assert found[OTHER, "user"] / found[SHORT, "user"] == pytest.approx(
+        (10 * 3 / 43) / (11 * 1 / 41), rel=0.01
+    )
+    assert sum(found.values()) == pytest.approx(1000 * MS, rel=0.01)
+
+
+def test_what_a_session_does_as_it_begins_and_ends_is_no_statement_s(tmp_path: Path) -> None:
+    """Of 160 ms, readings met 50; a session that was there all the time has all of its own."""
+    story = Server(2.0).thread(20, 20).thread(21, 21, user=0.08)
+    story.tables["threads"][-2] |= {"start_ns": START + 500 * MS, "end_ns": START + 1500 * MS}
+    for row in story.tables["thread_time"]:
+        if row["tid"] == 20 and 900 * MS <= row["ts_ns"] - START < 1100 * MS:
+            row |= {"cpu_user_ns": 80 * MS, "sleeping_ns": 20 * MS}
+    story.reading(20, SHORT, 1000 * MS, 999 * MS, 1004 * MS)
+    story.reading(21, OTHER, 1000 * MS, 999 * MS, 1004 * MS)
+    found = times(story, tmp_path)
+    assert found[SHORT, "user"] == pytest.approx(50 * MS, rel=0.05)
+    assert found[OTHER, "user"] == pytest.approx(160 * MS, rel=0.01)
+
+
 def test_the_interval_counts_a_reading_once_whatever_classes_it_stands_for(tmp_path: Path) -> None:
     """16 readings on a CPU are shared by four classes; the interval is that of 16: 49 % to each side."""
     story = Server(2.0).thread(20, 20, user=0.4, kernel=0.2, runnable=0.2)

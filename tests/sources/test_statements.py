@@ -117,6 +117,15 @@ def test_a_run_with_a_number_is_one_though_its_begin_seems_to_move() -> None:
     assert [one["readings"] for one in told.readings] == [2, 1]
 
 
+def test_a_run_whose_id_the_server_does_not_know_yet_is_the_statement_of_that_text() -> None:
+    told = taken(
+        [session(20, "SELECT 1", 0, id="77"), session(21, "SELECT 2", 0)],
+        [session(20, "SELECT 3", 30), session(21, "SELECT 2", 0, id="77")],
+    )
+    assert [one["statement_id"] for one in told.statements] == ["77"]
+    assert {one["statement_id"] for one in told.readings} == {"77"}
+
+
 def test_workers_and_locks_are_named_by_thread() -> None:
     told = taken(
         [

@@ -34,6 +34,7 @@ PACKAGES = {
     "redis-benchmark": "redis-tools",
     "redis-cli": "redis-tools",
     "mariadbd": "mariadb-server-core",
+    "mariadb-install-db": "mariadb-server-core",
     "nginx": "nginx-light",
     "db_bench": "rocksdb-tools",
     "mdb_load": "lmdb-utils",

@@ -1,8 +1,8 @@
 -- title: A statement's time of one class, over all sessions that ran it
--- uses: _long_parts, _session_times, _short_readings, probed_times
+-- uses: _long_parts, _session_times, _short_readings, _short_weights, probed_times, recording, threads
 -- kept: table
 -- Of runs that probes saw it is exact. Of long runs it is what the kernel counted between their begin and end. What is left of a session's
--- class is divided among short runs by its own readings that met them in it, of a class that none met by those of all sessions; sleep, which
+-- class is divided among short runs by its own readings of them, of a class that none met by those of all sessions; sleep, which
 -- may be for the client, is as long as the readings that met it.
 -- column statement_id: statement, id
 -- column class: key of the class, text
@@ -17,25 +17,39 @@ WITH long_times AS (
     SELECT tid, class, sum(ns) AS ns FROM _session_times GROUP BY tid, class
 ), taken AS (
     SELECT tid, class, sum(ns) AS ns FROM long_times GROUP BY tid, class
-), rest AS (
-    SELECT
-        a.tid, a.class,
-        CASE WHEN a.class IN ('user', 'kernel', 'runnable', 'recorder') THEN 'cpu' ELSE a.class END AS kind,
-        greatest(a.ns - coalesce(t.ns, 0), 0) AS ns
+), untaken AS (
+    SELECT a.tid, a.class, greatest(a.ns - coalesce(t.ns, 0), 0) AS ns
     FROM all_times a
     LEFT JOIN taken t ON t.tid = a.tid AND t.class = a.class
     WHERE a.class <> 'idle'
-), met AS (
-    SELECT sum(span_ns) AS span_ns, sum(readings) AS readings FROM _short_readings WHERE kind <> 'idle'
+), brief AS (
+    -- To begin and to end takes a session some milliseconds, or tens of them, and is no statement: of those that do little else it counts.
+    SELECT u.tid
+    FROM untaken u
+    JOIN (SELECT tid, min(start_ns) AS start_ns, max(end_ns) AS end_ns FROM threads GROUP BY tid) t ON t.tid = u.tid
+    CROSS JOIN recording g
+    WHERE t.start_ns > g.start_ns OR t.end_ns < g.end_ns
+    GROUP BY u.tid
+    HAVING sum(u.ns) < 200000000
 ), scale AS (
-    -- Sessions also take time without a statement, as they begin and end: far more than the readings met is not theirs.
-    SELECT CASE WHEN 2 * max(m.span_ns) < sum(r.ns) THEN max(m.span_ns) / sum(r.ns) ELSE 1 END AS share
-    FROM rest r
-    CROSS JOIN met m
+    -- Far more than the readings met is not theirs.
+    SELECT CASE WHEN 2 * coalesce(m.span_ns, 0) < u.ns THEN coalesce(m.span_ns, 0) / u.ns ELSE 1 END AS share
+    FROM (SELECT sum(n.ns) AS ns FROM untaken n JOIN brief b ON b.tid = n.tid) u
+    CROSS JOIN (SELECT sum(s.span_ns) AS span_ns FROM _short_readings s JOIN brief b ON b.tid = s.tid WHERE s.kind <> 'idle') m
+), rest AS (
+    SELECT
+        u.tid, u.class,
+        CASE WHEN u.class IN ('user', 'kernel', 'runnable', 'recorder') THEN 'cpu' ELSE u.class END AS kind,
+        u.ns * CASE WHEN b.tid IS NULL THEN 1 ELSE c.share END AS ns
+    FROM untaken u
+    LEFT JOIN brief b ON b.tid = u.tid
+    CROSS JOIN scale c
+), met AS (
+    SELECT sum(weight) AS weight FROM _short_weights
 ), of_sessions AS (
-    SELECT tid, kind, sum(readings) AS readings FROM _short_readings GROUP BY tid, kind
+    SELECT tid, kind, sum(weight) AS weight FROM _short_weights GROUP BY tid, kind
 ), of_kinds AS (
-    SELECT kind, sum(readings) AS readings FROM _short_readings GROUP BY kind
+    SELECT kind, sum(weight) AS weight FROM _short_weights GROUP BY kind
 ), unmet AS (
     SELECT r.class, r.kind, sum(r.ns) AS ns
     FROM rest r
@@ -43,27 +57,24 @@ WITH long_times AS (
     WHERE o.kind IS NULL
     GROUP BY r.class, r.kind
 ), short_times AS (
-    SELECT s.statement_id, r.class, r.ns * c.share * (s.readings / o.readings) AS ns
+    SELECT s.statement_id, r.class, r.ns * (s.weight / o.weight) AS ns
     FROM rest r
     JOIN of_sessions o ON o.tid = r.tid AND o.kind = r.kind
-    JOIN _short_readings s ON s.tid = r.tid AND s.kind = r.kind
-    CROSS JOIN scale c
+    JOIN _short_weights s ON s.tid = r.tid AND s.kind = r.kind
     UNION ALL
-    SELECT s.statement_id, u.class, u.ns * c.share * (s.readings / o.readings)
+    SELECT s.statement_id, u.class, u.ns * (s.weight / o.weight)
     FROM unmet u
     JOIN of_kinds o ON o.kind = u.kind
-    JOIN _short_readings s ON s.kind = u.kind
-    CROSS JOIN scale c
+    JOIN _short_weights s ON s.kind = u.kind
     UNION ALL
     -- A class that no reading met: by all readings.
-    SELECT s.statement_id, u.class, u.ns * c.share * (sum(s.readings) / max(m.readings))
+    SELECT s.statement_id, u.class, u.ns * (sum(s.weight) / max(m.weight))
     FROM unmet u
     LEFT JOIN of_kinds o ON o.kind = u.kind
-    CROSS JOIN _short_readings s
+    CROSS JOIN _short_weights s
     CROSS JOIN met m
-    CROSS JOIN scale c
-    WHERE o.kind IS NULL AND s.kind <> 'idle'
-    GROUP BY s.statement_id, u.class, u.ns, c.share
+    WHERE o.kind IS NULL
+    GROUP BY s.statement_id, u.class, u.ns
     UNION ALL
     SELECT statement_id, 'idle', span_ns FROM _short_readings WHERE kind = 'idle'
 ), together AS (

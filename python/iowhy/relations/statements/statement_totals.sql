@@ -1,5 +1,5 @@
 -- title: What a statement took, over all sessions that ran it
--- uses: _short_readings, probed_calls, statement_locks, statement_runs, statement_times, threads
+-- uses: _sampled_readings, probed_calls, statement_locks, statement_runs, statement_times, threads
 -- kept: table
 -- A parallel worker's time is its leader's statement's, and not another run.
 -- column statement_id: statement, id
@@ -8,7 +8,7 @@
 -- column time_ns: time of its sessions in it, ns
 -- column exact_ns: of that, in runs that probes saw, or so long that none was missed, ns
 -- column sampled_ns: in short ones, ns
--- column readings: that met short ones, count
+-- column readings: of its sessions while they ran it, or had just done so, count
 -- column cpu_ns: on a CPU, ns
 -- column runnable_ns: ready and waiting for a CPU, ns
 -- column read_ns: waiting to read, ns
@@ -34,7 +34,7 @@ WITH times AS (
     FROM statement_times
     GROUP BY statement_id
 ), met AS (
-    SELECT statement_id, sum(readings) AS readings FROM _short_readings GROUP BY statement_id
+    SELECT statement_id, sum(CASE WHEN readings > 0 THEN readings ELSE 1 END) AS readings FROM _sampled_readings GROUP BY statement_id
 ), workers AS (
     SELECT DISTINCT tid FROM threads WHERE title LIKE 'postgres: parallel worker%'
 ), counted AS (

@@ -59,6 +59,9 @@ _OWN_SCHEMA = (
 class Connection:
     """A session of our own, that reads the others'."""
 
+    #: No server of these says when it was read.
+    read_ns: int | None = None
+
     @staticmethod
     def load() -> None:
         """Imports all that it takes. Raises ImportError if that is not installed."""

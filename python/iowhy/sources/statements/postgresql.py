@@ -15,7 +15,8 @@ SELECT pid AS thread, leader_pid AS leader, backend_type AS backend, {query_id} 
   (extract(epoch FROM query_start) * 1000000)::bigint * 1000 AS began_ns,
   CASE WHEN state NOT IN ('active', 'fastpath function call') THEN (extract(epoch FROM state_change) * 1000000)::bigint * 1000 END AS ended_ns,
   wait_event_type || ': ' || wait_event AS wait, datname AS database,
-  CASE WHEN wait_event_type = 'Lock' THEN (pg_blocking_pids(pid))[1] END AS holder
+  CASE WHEN wait_event_type = 'Lock' THEN (pg_blocking_pids(pid))[1] END AS holder,
+  (extract(epoch FROM clock_timestamp()) * 1000000)::bigint * 1000 AS read_ns
 FROM pg_stat_activity
 WHERE pid <> pg_backend_pid() AND query <> '' AND query <> '<insufficient privilege>'
   AND (state <> 'idle' OR state_change > now() - make_interval(secs => %s))
@@ -71,6 +72,8 @@ class Connection:
             most=MOST_CHARACTERS,
             sessions=most,
         )
+        #: When it was read, by the server, if there was something to read.
+        self.read_ns: int | None = None
         self._each_s, self._read_s = seconds, time.monotonic()
 
     def sessions(self) -> list[Session]:
@@ -80,7 +83,10 @@ class Connection:
         found = self._connection.execute(self._sql, (since,))
         self._read_s = now
         names = [one.name for one in found.description or ()]
-        return [_session(dict(zip(names, row, strict=True))) for row in found]
+        rows = [dict(zip(names, row, strict=True)) for row in found]
+        read = [row.pop("read_ns") for row in rows]
+        self.read_ns = min(read, default=None)
+        return [_session(row) for row in rows]
 
     def files(self, pid: int, most: int) -> list[dict[str, str]]:
         """What the files of this database are, below the folder in which the server works."""

@@ -108,6 +108,8 @@ class Sampler:
         self._current: dict[int, Reading] = {}
         self._before_ns = 0
         self._texts: dict[str, str] = {}
+        #: Ids of normalised texts.
+        self._named: dict[str, str] = {}
         #: What a new session may take for one sort or hash.
         self.memory_bytes: int | None = None
         self.told = Told()
@@ -155,7 +157,7 @@ class Sampler:
         began = time.monotonic()
         before_ns = time.time_ns()
         sessions = connection.sessions(before_ns) if self._mysql else connection.sessions()
-        at_ns = before_ns + (time.time_ns() - before_ns) // 2
+        at_ns = connection.read_ns or before_ns + (time.time_ns() - before_ns) // 2
         # What our own session takes is not a statement's.
         sessions.append(Session(connection.thread, "iowhy", connection.began_ns, backend="iowhy"))
         with self.lock:
@@ -262,7 +264,10 @@ class Sampler:
         if known in self._statements:
             return str(known)
         text = normalised(one.text, mysql=self._mysql)
-        made = own or fingerprint(self._asked.server.kind, text)
+        # A server may not know its own id yet, as a run has just begun.
+        made = own or self._named.get(text) or fingerprint(self._asked.server.kind, text)
+        if text in self._named or len(self._named) < MOST_STATEMENTS:
+            self._named[text] = made
         if len(self._texts) < MOST_STATEMENTS:
             self._texts[one.text] = made
         if one.database is not None and len(self._databases) < MOST_DATABASES:

@@ -1,5 +1,5 @@
 -- title: A statement's time of one class, over all sessions that ran it
--- uses: _long_parts, _session_times, _short_readings, _short_weights, probed_times, recording, threads
+-- uses: _long_parts, _sampled_readings, _session_times, _short_readings, _short_weights, probed_times, recording, threads
 -- kept: table
 -- Of runs that probes saw it is exact. Of long runs it is what the kernel counted between their begin and end. What is left of a session's
 -- class is divided among short runs by its own readings of them, of a class that none met by those of all sessions; sleep, which
@@ -23,19 +23,20 @@ WITH long_times AS (
     LEFT JOIN taken t ON t.tid = a.tid AND t.class = a.class
     WHERE a.class <> 'idle'
 ), brief AS (
-    -- To begin and to end takes a session some milliseconds, or tens of them, and is no statement: of those that do little else it counts.
+    -- To begin and to end takes a session some milliseconds of a CPU, and is no statement: of those that do little else it counts.
     SELECT u.tid
     FROM untaken u
     JOIN (SELECT tid, min(start_ns) AS start_ns, max(end_ns) AS end_ns FROM threads GROUP BY tid) t ON t.tid = u.tid
     CROSS JOIN recording g
     WHERE t.start_ns > g.start_ns OR t.end_ns < g.end_ns
     GROUP BY u.tid
-    HAVING sum(u.ns) < 200000000
+    HAVING sum(CASE WHEN u.class IN ('user', 'kernel') THEN u.ns ELSE 0 END) < 200000000
 ), scale AS (
-    -- Far more than the readings met is not theirs.
-    SELECT CASE WHEN 2 * coalesce(m.span_ns, 0) < u.ns THEN coalesce(m.span_ns, 0) / u.ns ELSE 1 END AS share
+    -- Far more than the readings that meet them is not theirs.
+    SELECT CASE WHEN 2 * coalesce(m.weight, 0) * e.each_ns < u.ns THEN coalesce(m.weight, 0) * e.each_ns / u.ns ELSE 1 END AS share
     FROM (SELECT sum(n.ns) AS ns FROM untaken n JOIN brief b ON b.tid = n.tid) u
-    CROSS JOIN (SELECT sum(s.span_ns) AS span_ns FROM _short_readings s JOIN brief b ON b.tid = s.tid WHERE s.kind <> 'idle') m
+    CROSS JOIN (SELECT sum(s.weight) AS weight FROM _short_weights s JOIN brief b ON b.tid = s.tid) m
+    CROSS JOIN (SELECT quantile_cont(span_ns / readings, 0.5) AS each_ns FROM _sampled_readings WHERE readings > 0) e
 ), rest AS (
     SELECT
         u.tid, u.class,

@@ -31,7 +31,8 @@ documentation says so:
     spares = ["*/rpmdb.sqlite*"]        # optional: patterns of files whose syncs it leaves
     syncs_by = "writes"                 # optional: it ends only syncs that are writes (O_SYNC, O_DSYNC), or only "calls" (fsync and the like)
     syncing_threads = 2                 # optional: only where so many threads or more sync files of `syncs`
-    reads = ["*.jar"]                   # optional: patterns of the files whose reads it ends; without: of any
+    reads = ["*.jar"]                   # optional: patterns of the files whose reads it ends (of a cause about CPUs: what these calls
+                                        # take of them, from the page cache); without: of any
     words = ["--checksum"]              # optional, as all down to again (iowhy.whys.applies): only where it was typed with
                                         # a word of one of these patterns; if not known how it was typed, too
     unless = ["-j*"]                    # not where it was typed with one of these
@@ -74,7 +75,7 @@ from iowhy.whys.applies import Conditions, applies
 from iowhy.whys.evidence import direct_io
 from iowhy.whys.facts import Facts, filesystems
 from iowhy.whys.facts.programs import executables, matched
-from iowhy.whys.facts.read_files import share_of_reads
+from iowhy.whys.facts.read_files import share_of_cpu, share_of_reads
 from iowhy.whys.facts.requests import read_again
 from iowhy.whys.facts.synced import Own, share_of_syncs, threads_that_sync
 from iowhy.whys.finding import Link
@@ -246,12 +247,18 @@ def remedies(
             if not applies(facts, program.names, one) or not _shared(facts, one):
                 continue
             own = _own(facts, program)
-            part = _part(facts, one, own, of_syncs=of_syncs, of_reads=of_reads)
+            part = _part(facts, one, own, of_syncs=of_syncs, of_reads=of_reads, of_cpu=of_cpu)
             if one.again and direct_io(facts):
                 part = min(part, read_again(facts.relations) or 1.0)
             if part < LISTED:
                 continue
-            of = "reads" if one.reads or of_reads or one.again else "syncs"
+            of = (
+                "computing"
+                if of_cpu and one.reads
+                else "reads"
+                if one.reads or of_reads or one.again
+                else "syncs"
+            )
             ends = "" if part == 1.0 else f" (ends {percent(part)} of the time in {of})"
             found.append(
                 Remedy(
@@ -302,8 +309,12 @@ def _own(facts: Facts, program: Program) -> Own:
     return Own() if alone else Own(program.tgids, program.own, program.next_to)
 
 
-def _part(facts: Facts, remedy: Setting, own: Own, *, of_syncs: bool, of_reads: bool) -> float:
-    """Of the time in syncs, or in reads, the share of those that a remedy ends; 1 where that is about all, or none is known."""
+def _part(
+    facts: Facts, remedy: Setting, own: Own, *, of_syncs: bool, of_reads: bool, of_cpu: bool
+) -> float:
+    """Of the time in syncs, in reads, or on CPUs, the share of those that a remedy ends; 1 where that is about all, or none is known."""
+    if of_cpu and remedy.reads:
+        return share_of_cpu(facts.relations, Own(files=remedy.reads)) or 0.0
     if remedy.reads or (of_reads and own.files and not own.tgids):
         files = Own(files=remedy.reads) if remedy.reads else own
         part = share_of_reads(facts.relations, files)

@@ -11,7 +11,7 @@ class Remedy(Struct, frozen=True):
 
     `link` documents it, `program` is whose setting it is. `for_authors`: it takes a change of the program, `for_layouts`: another layout of
     its files (neither is for who only uses a program that is known). `part` (0..1) is how much of the
-    finding's time it is about, counted by the time `of` its syncs or reads. `orders`: it changes only the order of what is read,
+    finding's time it is about, counted by the time `of` its syncs, reads or computing. `orders`: it changes only the order of what is read,
     `less`: it leaves work out. `looks`: it saves nothing yet, and shows what would.
     """
 

@@ -377,6 +377,8 @@ def _after_first(candidate: Candidate, one: Remedy) -> Remedy:
 
 def _saving(candidate: Candidate, remedy: Remedy) -> Saving:
     """What one remedy can save: a finding's other remedies may need something else, and save something else."""
+    if remedy.of == "computing":
+        return Saving(1.0, "if all that it reads again fits into its buffers")
     special = candidate.by_order if remedy.orders else candidate.by_less if remedy.less else None
     return special or candidate.by_remedy.get(remedy, candidate.saving)
 

@@ -20,3 +20,19 @@ def share_of_reads(relations: Relations, files: Own) -> float | None:
         WHERE r.op = 'read' AND r.in_scope AND r.owner_kind = 'data'
         """,
     )
+
+
+def share_of_cpu(relations: Relations, files: Own) -> float | None:
+    """Of the CPU time of all threads, the share of calls that read some files: mostly from the page cache, as who waits uses no CPU."""
+    if not relations.has("syscalls"):
+        return None
+    return relations.value(
+        float,
+        f"""
+        SELECT coalesce(sum(c.cpu_ns) FILTER (WHERE {files.of_files("f")}), 0)::DOUBLE
+          / nullif((SELECT sum(cpu_ns) FROM thread_totals), 0)
+        FROM calls_by_file AS c
+        JOIN call_kinds AS k ON k.name = c.name AND k.kind = 'read'
+        JOIN named_files AS f ON f.dev = c.dev AND f.ino = c.ino
+        """,
+    )

@@ -237,6 +237,24 @@ def test_a_comparison_says_which_statement_became_slower_and_why(tmp_path: Path)
     assert (found.before_ns, found.after_ns, found.part) == (MS, 15.5 * MS, "computing")
 
 
+def test_one_run_of_a_short_statement_is_as_long_as_the_server_says_or_not_known(
+    tmp_path: Path,
+) -> None:
+    """Readings meet a few of its runs: its time is that of all of them."""
+    before = Server(2.0).thread(20, 20, user=0.5).statement(SHORT, "SELECT a")
+    after = Server(2.0).thread(20, 20, user=0.5).statement(OTHER, "SELECT b")
+    for number in range(20):
+        rested(before, number, SHORT, 2 * MS, 3 * MS)
+        after.reading(20, OTHER, number * 90 * MS, number * 90 * MS - MS, number * 90 * MS + MS)
+    with (
+        Relations(before.made(tmp_path / "a.iowhy")) as first,
+        Relations(after.made(tmp_path / "b.iowhy")) as second,
+    ):
+        found = {one.statement: one for one in changed_statements(first, second)}
+    assert found["SELECT a"].before_ns == 2 * MS
+    assert found["SELECT b"].after_runs == 20 and found["SELECT b"].after_ns is None
+
+
 def test_the_live_view_has_a_table_of_them(tmp_path: Path) -> None:
     moment = look(probed(MS).write(tmp_path / "x.iowhy").path, Asked())
     page = pages_of(moment, ())[-1]

@@ -21,7 +21,8 @@ _PARTS = {
 
 
 class ChangedStatement(Struct, frozen=True):
-    """A statement on both sides: how often it ran, how long one run took, None where it did not run; `part`: what differs most."""
+    """A statement on both sides: how often it was seen to run, how long one run took, None where it did not run, or readings miss
+    most of its runs; `part`: what differs most."""
 
     statement: str
     before_runs: int
@@ -32,7 +33,7 @@ class ChangedStatement(Struct, frozen=True):
 
 
 _TOTALS = f"""
-SELECT coalesce(n.text, t.statement_id) AS statement, t.runs, t.time_ns, {", ".join(f"t.{name}" for name in _PARTS)}
+SELECT coalesce(n.text, t.statement_id) AS statement, t.runs, t.time_ns, t.each_ns, {", ".join(f"t.{name}" for name in _PARTS)}
 FROM statement_totals t LEFT JOIN statement_texts n ON n.statement_id = t.statement_id
 WHERE t.runs > 0 AND t.backend IS DISTINCT FROM 'iowhy'
 """
@@ -60,8 +61,7 @@ def _changed(text: str, one: _Row, other: _Row, difference: float) -> ChangedSta
     part = max(_PARTS, key=lambda key: sign * (_number(other, key) - _number(one, key)))
     runs = [int(_number(row, "runs")) for row in (one, other)]
     each = [
-        _number(row, "time_ns") / count if count else None
-        for row, count in zip((one, other), runs, strict=True)
+        _number(row, "each_ns") if row.get("each_ns") is not None else None for row in (one, other)
     ]
     return ChangedStatement(text, runs[0], runs[1], each[0], each[1], _PARTS[part])
 

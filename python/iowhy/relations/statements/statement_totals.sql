@@ -9,6 +9,7 @@
 -- column exact_ns: of that, in runs that probes saw, or so long that none was missed, ns
 -- column sampled_ns: in short ones, ns
 -- column readings: of its sessions while they ran it, or had just done so, count
+-- column each_ns: what one run takes; NULL where readings miss short ones and their server does not say, ns
 -- column cpu_ns: on a CPU, ns
 -- column runnable_ns: ready and waiting for a CPU, ns
 -- column read_ns: waiting to read, ns
@@ -35,6 +36,13 @@ WITH times AS (
     GROUP BY statement_id
 ), met AS (
     SELECT statement_id, sum(CASE WHEN readings > 0 THEN readings ELSE 1 END) AS readings FROM _sampled_readings GROUP BY statement_id
+), short_runs AS (
+    -- Of those that came and went between two readings: what is met by chance takes longer than most.
+    SELECT statement_id, avg(ended_ns - began_ns) AS each_ns
+    FROM statement_runs
+    WHERE exact AND NOT long AND readings = 0
+    GROUP BY statement_id
+    HAVING count(*) >= 10
 ), workers AS (
     SELECT DISTINCT tid FROM threads WHERE title LIKE 'postgres: parallel worker%'
 ), counted AS (
@@ -60,6 +68,7 @@ SELECT
     CAST(t.exact_ns AS BIGINT) AS exact_ns,
     CAST(t.sampled_ns AS BIGINT) AS sampled_ns,
     CAST(coalesce(m.readings, 0) AS BIGINT) AS readings,
+    CAST(CASE WHEN t.sampled_ns > t.exact_ns THEN s.each_ns ELSE t.time_ns / nullif(c.runs, 0) END AS BIGINT) AS each_ns,
     CAST(t.cpu_ns AS BIGINT) AS cpu_ns,
     CAST(t.runnable_ns AS BIGINT) AS runnable_ns,
     CAST(t.read_ns AS BIGINT) AS read_ns,
@@ -72,4 +81,5 @@ SELECT
 FROM times t
 LEFT JOIN counted c ON c.statement_id = t.statement_id
 LEFT JOIN met m ON m.statement_id = t.statement_id
+LEFT JOIN short_runs s ON s.statement_id = t.statement_id
 LEFT JOIN longest_lock l ON l.statement_id = t.statement_id

@@ -188,6 +188,20 @@ def test_the_report_says_who_holds_the_lock_and_what_is_no_statement_s(tmp_path:
     assert server["time_ns"] == pytest.approx(100 * MS)
 
 
+def test_a_server_that_cannot_be_read_has_its_processes_by_their_titles(tmp_path: Path) -> None:
+    story = Server(2.0).thread(20, 20, user=0.5).thread(21, 21, user=0.1)
+    for row, title in zip(
+        story.tables["threads"][-2:], ("joe shop idle", "walwriter"), strict=True
+    ):
+        row |= {"comm": "postgres", "title": f"postgres: {title}", "ppid": 5}
+    rows = run(story.made(tmp_path / "x.iowhy"), "statements").to_pylist()
+    assert [(row["statement"], row["statement_id"]) for row in rows] == [
+        ("postgres: joe shop idle", None),
+        ("postgres: walwriter", None),
+    ]
+    assert rows[0]["time_ns"] == pytest.approx(1000 * MS)
+
+
 def probed(waited: int) -> Server:
     """Two runs of one statement, in which one wait and one call of two are, and one of another."""
     story = Server(2.0).thread(20, 20).file(7, "/data/a.db")

@@ -30,6 +30,9 @@ WITH sessions AS (
     SELECT DISTINCT tid, tgid FROM probed_calls
 ), parents AS (
     SELECT DISTINCT t.ppid FROM threads t JOIN sessions s ON s.tgid = t.tgid WHERE t.tid = t.tgid
+    UNION
+    -- A server that lets nobody read its sessions has titles of its processes.
+    SELECT DISTINCT ppid FROM threads WHERE tid = tgid AND title LIKE 'postgres: %'
 ), others AS (
     -- The server's own processes.
     SELECT

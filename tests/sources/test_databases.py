@@ -1,12 +1,14 @@
 """PostgreSQL's pg_stat_io and pgbench, InnoDB's status, sysbench: written from generated data and read back; real outputs."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.numbers_told import tells
 
-from .reading import fixture, quick, read, values
+from .reading import fixture, quick, read, values, verdict
 
 COLUMNS = (
     "backend_type",
@@ -194,3 +196,35 @@ def test_real_sysbenches() -> None:
     assert not parsed.rejects and values(parsed, "sysbench progress")[
         "latency_p95_ns"
     ] == pytest.approx(93_000)
+
+
+@pytest.mark.parametrize(
+    ("name", "requested", "write_ms", "sync_ms"),
+    [("pg-stat-bgwriter-15.txt", 7, 1117, 141), ("pg-stat-checkpointer-17.txt", 5, 544, 158)],
+)
+def test_checkpoints_as_views_count_them(
+    name: str, requested: int, write_ms: int, sync_ms: int
+) -> None:
+    parsed = fixture("pg-stat-bgwriter", name)
+    assert values(parsed, "PostgreSQL") == {
+        "checkpoints_timed": 0,
+        "checkpoints_requested": requested,
+        "checkpoints_write_ns": write_ms * 1e6,
+        "checkpoints_sync_ns": sync_ms * 1e6,
+    }
+    assert not parsed.rejects
+
+
+def test_a_count_of_checkpoints_that_is_no_number_is_rejected() -> None:
+    parsed = read("pg-stat-bgwriter", " num_timed     | 12\n num_requested | 4?\n")
+    assert values(parsed, "PostgreSQL") == {"checkpoints_timed": 12} and len(parsed.rejects) == 1
+
+
+@pytest.mark.parametrize(
+    ("timed", "requested", "told"), [(1, 9, True), (10, 9, False), (1, 4, False)]
+)
+def test_checkpoints_that_are_mostly_requested_want_a_larger_log(
+    tmp_path: Path, timed: int, requested: int, told: bool
+) -> None:
+    text = f"-[ RECORD 1 ]-+---\nnum_timed     | {timed}\nnum_requested | {requested}\n"
+    assert ("Raise max_wal_size" in verdict(tmp_path, text).headline) == told

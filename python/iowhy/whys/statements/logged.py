@@ -12,6 +12,9 @@ from iowhy.whys.stated_fact import Statement
 SLOW_SYNC_NS = 4e6
 #: Disks of one kind differ less: by where on them is read, and by other work.
 UNEQUAL = 0.6
+#: Checkpoints are meant to come by time: of so many and more, this share by request is more than backups and restarts explain.
+OFTEN = 0.5
+OFTEN_LEAST = 5
 #: A page of PostgreSQL, and how long one takes to be copied from the page cache, with all that a query does with it.
 BLOCK_BYTES = 8192
 QUICK_NS = 1e5
@@ -36,7 +39,18 @@ _UNITS = {"ns": ("ns", duration), "share": ("share", percent), "s": ("bytes/s", 
 
 def state(facts: Facts) -> Iterator[Statement]:
     """One statement for each kind that there is."""
-    for stated in (_gone, _killed, _servers, _syncs, _innodb, _plan, _in_order, _tools, _clean):
+    for stated in (
+        _gone,
+        _killed,
+        _servers,
+        _checkpoints,
+        _syncs,
+        _innodb,
+        _plan,
+        _in_order,
+        _tools,
+        _clean,
+    ):
         yield from stated(facts)
 
 
@@ -91,6 +105,20 @@ def _servers(facts: Facts) -> Iterator[Statement]:
             grave += 0.01
         unit = "times" if ns is None else "ns"
         yield Statement(grave, link(said, ns or one.value, unit, "measurements"))
+
+
+def _checkpoints(facts: Facts) -> Iterator[Statement]:
+    """PostgreSQL's, by what began them."""
+    found = {n.metric: n.value for n in facts.measured.numbers if n.tool == "pg_stat_bgwriter"}
+    requested = found.get("checkpoints_requested", 0.0)
+    every = requested + found.get("checkpoints_timed", 0.0)
+    if every:
+        share = requested / every
+        said = f"{percent(share)} of PostgreSQL's {plural(every, 'checkpoint')} were requested, as the log reaches max_wal_size for example"
+        often = share >= OFTEN and requested >= OFTEN_LEAST
+        helps = for_logged("PostgreSQL", "checkpoints that come too often") if often else None
+        said += "" if helps is None else f". {helps.do} (risk: {helps.risk})"
+        yield Statement(0.7 if often else 0.2, link(said, share, "share", "measurements"))
 
 
 def _syncs(facts: Facts) -> Iterator[Statement]:

@@ -1,0 +1,182 @@
+"""Shares of PostgreSQL's statements beside what its clients count, as root: `python -m benchmarks.statements [--exact]`.
+
+A thousand short statements a second of pgbench, three sorts that spill, a sleep, and a wait for a lock. Each of the server that is installed.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from iowhy.lab import shell
+from iowhy.recordings import open_recording
+from iowhy.reports import run as report
+from iowhy.sources.live import program
+
+SECONDS = 12
+_AS = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups")
+_SETTINGS = """
+listen_addresses = ''
+work_mem = 1MB
+shared_buffers = 16MB
+autovacuum = off
+jit = off
+max_parallel_workers_per_gather = 0
+"""
+_MADE = (
+    "CREATE TABLE big(id int PRIMARY KEY, name text)",
+    "INSERT INTO big SELECT n, repeat(md5(n::text), 4) FROM generate_series(0, 299999) n",
+    "CREATE TABLE small(id int PRIMARY KEY, v int)",
+    "INSERT INTO small SELECT n, 0 FROM generate_series(0, 999) n",
+    "CREATE TABLE hot(id int PRIMARY KEY, v int)",
+    "INSERT INTO hot VALUES (1, 0)",
+    "VACUUM ANALYZE",
+    "CHECKPOINT",
+)
+#: Each with how often of ten it is asked.
+_SHORT = (
+    (
+        4,
+        "\\set x random(0, 299000)\nSELECT sum(length(name)) FROM big WHERE id BETWEEN :x AND :x + 400;\n",
+    ),
+    (2, "\\set x random(0, 999)\nUPDATE small SET v = v + 1 WHERE id = :x;\n"),
+    (4, "\\set x random(0, 6)\nSELECT count(*) FROM small WHERE v % 7 = :x;\n"),
+)
+_SORT = "SELECT count(*) FROM (SELECT name FROM big ORDER BY name DESC OFFSET 9) AS x"
+_HOLDS = "BEGIN; UPDATE hot SET v = v + 1 WHERE id = 1; SELECT pg_sleep(1.5); COMMIT"
+_WAITS = "UPDATE hot SET v = v + 2 WHERE id = 1"
+#: Which row of the report is which of these.
+_KINDS = {
+    "short read": "sum(length",
+    "short write": "UPDATE small",
+    "short scan": "FROM small",
+    "sort": "ORDER BY",
+    "sleep": "pg_sleep",
+    "lock": "UPDATE hot",
+}
+_COUNTED = re.compile(
+    r"- (\d+) transactions \(.*?\n(?:.*\n)*?\s+([0-9.]+)\s+0  ((?:SELECT|UPDATE).*)"
+)
+
+
+@contextmanager
+def _server(folder: Path) -> Iterator[int]:
+    data = str(folder / "c")
+
+    def tool(name: str, *words: str) -> None:
+        subprocess.run(
+            [*_AS, shell.found(name) or name, "-D", data, *words], check=True, capture_output=True
+        )
+
+    tool("initdb", "-N", "-A", "trust", "-U", "nobody", "--no-locale", "-E", "UTF8")
+    with (folder / "c/postgresql.conf").open("a") as file:
+        file.write(f"{_SETTINGS}unix_socket_directories = '{folder}'\n")
+    tool("pg_ctl", "-w", "-s", "-l", str(folder / "log"), "start")
+    try:
+        yield int((folder / "c/postmaster.pid").read_text().split()[0])
+    finally:
+        tool("pg_ctl", "-s", "-m", "immediate", "stop")
+
+
+def _connects(folder: Path) -> tuple[str, ...]:
+    return ("-h", str(folder), "-U", "nobody", "postgres")
+
+
+def _asks(folder: Path, *statements: str) -> float:
+    """The seconds that it took."""
+    words = [word for one in statements for word in ("-c", one)]
+    began = time.monotonic()
+    subprocess.run(
+        ["psql", "-X", "-q", *words, *_connects(folder)], check=True, capture_output=True
+    )
+    return time.monotonic() - began
+
+
+def measure(exact: bool = False) -> dict[str, tuple[float, float]]:
+    """Of each kind of statement its seconds as clients counted them, and as iowhy says."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as made:
+        folder = Path(made)
+        folder.chmod(0o777)
+        with _server(folder) as pid:
+            _asks(folder, *_MADE)
+            return _of_load(folder, pid, exact)
+
+
+def _of_load(folder: Path, pid: int, exact: bool) -> dict[str, tuple[float, float]]:
+    out, counted = folder / "r.iowhy", {"sleep": 1.5}
+    options = ("--statements", *(["--exact"] if exact else []), "--duration", f"{SECONDS}s")
+    recorder = subprocess.Popen(
+        [program("iowhy"), "run", "-q", "-p", str(pid), *options, "-o", out]
+    )
+    while not (out / "manifest.json").exists():
+        time.sleep(0.05)
+    time.sleep(0.7)
+
+    def long() -> None:
+        # A connection takes a few of the milliseconds.
+        counted["sort"] = sum(_asks(folder, _SORT) for _ in range(3))
+
+    def waits() -> None:
+        time.sleep(2.3)
+        counted["lock"] = _asks(folder, _WAITS)
+
+    def holds() -> None:
+        time.sleep(2)
+        _asks(folder, *_HOLDS.split("; "))
+
+    threads = [threading.Thread(target=one) for one in (long, waits, holds)]
+    for one in threads:
+        one.start()
+    counted |= _short(folder)
+    for one in threads:
+        one.join()
+    recorder.wait(120)
+    seen = dict.fromkeys(_KINDS, 0.0)
+    for row in report(open_recording(out), "statements").to_pylist():
+        kind = _kind(row["statement"]) if row["statement_id"] else None
+        if kind is not None:
+            seen[kind] += row["time_ns"] / 1e9
+    return {kind: (counted[kind], seen[kind]) for kind in _KINDS}
+
+
+def _short(folder: Path) -> dict[str, float]:
+    scripts: list[str] = []
+    for number, (often, text) in enumerate(_SHORT):
+        (folder / f"{number}.sql").write_text(text)
+        scripts += ("-f", f"{folder}/{number}.sql@{often}")
+    load = ("-n", "-c", "4", "-j", "1", "-R", "1000", "-r", "-T", str(SECONDS - 2))
+    pgbench = shell.found("pgbench") or "pgbench"
+    done = subprocess.run(
+        [pgbench, *load, *scripts, *_connects(folder)], capture_output=True, text=True, check=True
+    )
+    found = {}
+    for runs, ms, text in _COUNTED.findall(done.stdout):
+        if (kind := _kind(text)) is not None:
+            found[kind] = int(runs) * float(ms) / 1e3
+    return found
+
+
+def _kind(statement: str) -> str | None:
+    return next((name for name, part in _KINDS.items() if part in statement), None)
+
+
+def table(exact: bool = False) -> str:
+    """Markdown: seconds and shares, and by how many points the shares differ."""
+    found = measure(exact)
+    sums = [sum(one[side] for one in found.values()) for side in (0, 1)]
+    lines = ["| statement | clients, s | iowhy, s | points |", "|---|--:|--:|--:|"]
+    for kind, (client, own) in found.items():
+        points = 100 * (own / sums[1] - client / sums[0])
+        lines.append(f"| {kind} | {client:.2f} | {own:.2f} | {points:+.1f} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    os.umask(0o022)
+    print(table("--exact" in sys.argv))

@@ -23,7 +23,7 @@ WITH long_times AS (
     LEFT JOIN taken t ON t.tid = a.tid AND t.class = a.class
     WHERE a.class <> 'idle'
 ), brief AS (
-    -- To begin and to end takes a session some milliseconds of a CPU, and is no statement: of those that do little else it counts.
+    -- To begin and to end takes a session some milliseconds of a CPU, and belongs to no statement: of those that do little else it counts.
     SELECT u.tid
     FROM untaken u
     JOIN (SELECT tid, min(start_ns) AS start_ns, max(end_ns) AS end_ns FROM threads GROUP BY tid) t ON t.tid = u.tid

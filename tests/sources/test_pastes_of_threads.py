@@ -162,6 +162,23 @@ SAYS: dict[str, tuple[str, str | None, tuple[str, ...]]] = {
         None,
         ("284", "64 KiB"),
     ),
+    "iotop without delays": (
+        "Total DISK READ:         0.00 B/s | Total DISK WRITE:        48.21 M/s\n    TID  PRIO  USER     DISK READ DISK WRITE>    COMMAND\n"
+        "    512  be/4  root        0.00 B/s   46.10 M/s [jbd2/sda2-8]\n   1822  be/4  mysql       0.00 B/s    1.90 M/s mysqld\n",
+        None,
+        ("512", "48.3 MB/s"),
+    ),
+    "a disk that ZFS has taken out": (
+        "  pool: tank\n state: DEGRADED\nconfig:\n\n\tNAME        STATE     READ WRITE CKSUM\n\ttank        DEGRADED     0     0     0\n"
+        "\t  mirror-0  DEGRADED     0     0     0\n\t    sdb     FAULTED     11   203     0  too many errors\n",
+        "device-failing",
+        ("tank",),
+    ),
+    "a filesystem without room": (
+        "Filesystem      Size  Used Avail Use% Mounted on\n/dev/nvme0n1p2  234G  222G  132M 100% /\n/dev/sda1       3.6T  3.1T  372G  90% /data\n",
+        None,
+        ("100 %", "132 MiB"),
+    ),
 }  # fmt: skip
 
 

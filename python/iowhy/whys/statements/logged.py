@@ -14,6 +14,8 @@ UNEQUAL = 0.6
 #: A page of PostgreSQL, and how long one takes to be copied from the page cache, with all that a query does with it.
 BLOCK_BYTES = 8192
 QUICK_NS = 1e5
+#: Filesystems look for room for longer when so much of them is used, and root's 5 % of ext4 are none for others.
+FULL, FULL_SHOWN = 0.95, 3
 #: A request of a disk that is alone there takes 10 ms at most, a server's 50.
 SLOW_NS = 50e6
 #: Tools with one number that matters: tool, metric, sentence, from which value it is wrong (None: never).
@@ -35,7 +37,18 @@ _UNITS = {"ns": ("ns", duration), "share": ("share", percent), "s": ("bytes/s", 
 
 def state(facts: Facts) -> Iterator[Statement]:
     """One statement for each kind that there is."""
-    for stated in (_gone, _killed, _servers, _syncs, _innodb, _plan, _in_order, _tools, _clean):
+    for stated in (
+        _gone,
+        _full,
+        _killed,
+        _servers,
+        _syncs,
+        _innodb,
+        _plan,
+        _in_order,
+        _tools,
+        _clean,
+    ):
         yield from stated(facts)
 
 
@@ -44,6 +57,21 @@ def _gone(facts: Facts) -> Iterator[Statement]:
         for device, times in facts.measured.of("dmesg", metric).items():
             said = f"the device {device} {words}, by the kernel's log ({plural(times, 'message')}): check its hardware first"
             yield Statement(1.0, link(said, times, "times", "measurements"))
+
+
+def _full(facts: Facts) -> Iterator[Statement]:
+    """df: filesystems without room, by bytes or inodes; else the fullest."""
+    used = facts.measured.of("df", "used_share") | {
+        f"{mount} (inodes)": share
+        for mount, share in facts.measured.of("df", "inodes_used_share").items()
+    }
+    order = sorted(used, key=used.__getitem__, reverse=True)
+    for mount in [one for one in order if used[one] >= FULL][:FULL_SHOWN] or order[:1]:
+        free = facts.measured.of("df", "free_bytes").get(mount)
+        left = "" if free is None else f", {size(free)} free"
+        said = f"{mount} is {percent(used[mount])} full{left}"
+        grave = 0.8 if used[mount] >= FULL else 0.1
+        yield Statement(grave, link(said, used[mount], "share", "measurements"))
 
 
 def _killed(facts: Facts) -> Iterator[Statement]:

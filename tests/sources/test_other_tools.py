@@ -109,6 +109,22 @@ Overhead  Shared Object        Symbol
    3.90%  postgres             [.] hash_search_with_hash_value
 """, {("native_queued_spin_lock_slowpath ([kernel])", "sample_share"): 0.3122,
       ("hash_search_with_hash_value (postgres)", "sample_share"): 0.039}),
+    "time of bash": ("time", "\nreal\t6m12.114s\nuser\t0m1.220s\nsys\t0m21.480s\n",
+                     {("the command", "elapsed_ns"): 372.114e9, ("the command", "kernel_ns"): 21.48e9}),
+    "time of zsh": ("time", "git status  0.31s user 1.92s system 8% cpu 1:27.412 total\n",
+                    {("git status", "elapsed_ns"): 87.412e9, ("git status", "user_ns"): 0.31e9}),
+    "time of GNU": ("time", "0.31user 1.92system 1:00:27elapsed 8%CPU (0avgtext+0avgdata 25000maxresident)k\n"
+                    "812344inputs+0outputs (12major+3004minor)pagefaults 0swaps\n",
+                    {("the command", "elapsed_ns"): 3627e9, ("the command", "read_bytes"): 812344 * 512, ("the command", "major_faults"): 12}),
+    "time -v": ("time", """\tCommand being timed: "sort -o big.sorted big.txt"
+\tUser time (seconds): 41.20
+\tSystem time (seconds): 10.11
+\tPercent of CPU this job got: 37%
+\tElapsed (wall clock) time (h:mm:ss or m:ss): 2:18.66
+\tMajor (requiring I/O) page faults: 12
+\tFile system outputs: 32000000
+\tExit status: 0
+""", {("sort -o big.sorted big.txt", "elapsed_ns"): 138.66e9, ("sort -o big.sorted big.txt", "written_bytes"): 16_384_000_000}),
     "mongostat": ("mongostat", """insert query update delete getmore command dirty  used flushes vsize   res qrw arw net_in net_out conn                time
     *0    *0     *0     *0       0     2|0 25.0% 80.0%       1 1.50G 900M 12|40 1|2   158b   45.9k    3 Mar  3 08:11:02.114
 """, {("MongoDB", "cache_dirty_share"): 0.25, ("MongoDB", "waiting_writes"): 40}),

@@ -174,6 +174,11 @@ SAYS: dict[str, tuple[str, str | None, tuple[str, ...]]] = {
         "device-failing",
         ("tank",),
     ),
+    "a command that was timed": (
+        "$ time cp -r node_modules /mnt/nfs/\n\nreal\t6m12.114s\nuser\t0m1.220s\nsys\t0m21.480s\n",
+        None,
+        ("6 min 12 s", "94 %"),
+    ),
     "a filesystem without room": (
         "Filesystem      Size  Used Avail Use% Mounted on\n/dev/nvme0n1p2  234G  222G  132M 100% /\n/dev/sda1       3.6T  3.1T  372G  90% /data\n",
         None,

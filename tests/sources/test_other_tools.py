@@ -109,6 +109,23 @@ Overhead  Shared Object        Symbol
    3.90%  postgres             [.] hash_search_with_hash_value
 """, {("native_queued_spin_lock_slowpath ([kernel])", "sample_share"): 0.3122,
       ("hash_search_with_hash_value (postgres)", "sample_share"): 0.039}),
+    "pg_stat_activity": ("sessions", """ pid  |   state   | wait_event_type |  wait_event  |                query
+------+-----------+-----------------+--------------+--------------------------------------
+ 1211 | active    | IO              | DataFileRead | SELECT 1 | 2
+ 1212 | active    | LWLock          | WALWrite     | COMMIT
+ 1213 | active    | IO              | WALSync      | COMMIT
+ 1214 | active    |                 |              | SELECT 2
+ 1215 | idle      | Client          | ClientRead   | COMMIT
+(5 rows)
+""", {("PostgreSQL", "at_work_sessions"): 4, ("PostgreSQL", "commit_sessions"): 2, ("PostgreSQL", "reading_sessions"): 1}),
+    "SHOW PROCESSLIST": ("sessions", """+------+------+-----------+------+---------+------+----------------------------+--------+
+| Id   | User | Host      | db   | Command | Time | State                      | Info   |
++------+------+-----------+------+---------+------+----------------------------+--------+
+| 1021 | app  | 10.0.0.3  | shop | Query   |   41 | waiting for handler commit | COMMIT |
+| 1022 | app  | 10.0.0.3  | shop | Query   |   39 | Waiting for table metadata lock | ALTER TABLE t |
+| 1023 | app  | 10.0.0.3  | shop | Sleep   |   12 |                            | NULL   |
++------+------+-----------+------+---------+------+----------------------------+--------+
+""", {("MySQL", "at_work_sessions"): 2, ("MySQL", "commit_sessions"): 1, ("MySQL", "lock_sessions"): 1}),
     "time of bash": ("time", "\nreal\t6m12.114s\nuser\t0m1.220s\nsys\t0m21.480s\n",
                      {("the command", "elapsed_ns"): 372.114e9, ("the command", "kernel_ns"): 21.48e9}),
     "time of zsh": ("time", "git status  0.31s user 1.92s system 8% cpu 1:27.412 total\n",

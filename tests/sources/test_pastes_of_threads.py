@@ -179,6 +179,13 @@ SAYS: dict[str, tuple[str, str | None, tuple[str, ...]]] = {
         None,
         ("6 min 12 s", "94 %"),
     ),
+    "sessions that commit": (
+        " pid  |   state   | wait_event_type |  wait_event  | query\n------+-----------+-----------------+--------------+------\n"
+        " 1211 | active    | IO              | DataFileRead | SELECT 1\n 1212 | active    | LWLock          | WALWrite     | COMMIT\n"
+        " 1213 | active    | IO              | WALSync      | COMMIT\n",
+        None,
+        ("2", "3"),
+    ),
     "a filesystem without room": (
         "Filesystem      Size  Used Avail Use% Mounted on\n/dev/nvme0n1p2  234G  222G  132M 100% /\n/dev/sda1       3.6T  3.1T  372G  90% /data\n",
         None,

@@ -32,6 +32,14 @@ _TOOLS: tuple[tuple[str, str, str, float | None], ...] = (
     ("zpool status", "degraded", "pool {} is degraded", 0.0),
     ("zpool status", "checksum_errors", "{} has {} checksum errors", 0.0),
 )  # fmt: skip
+#: What sessions wait for, by the begin of the metric.
+_WAITS = {
+    "commit": "for commits to be synced to the log",
+    "temporary_file": "for temporary files: what they sort or join does not fit in their memory",
+    "reading": "to read what is not in the buffers",
+    "writing": "to write data",
+    "lock": "for locks that other sessions hold",
+}
 _UNITS = {"ns": ("ns", duration), "share": ("share", percent), "s": ("bytes/s", rate)}
 
 
@@ -42,6 +50,7 @@ def state(facts: Facts) -> Iterator[Statement]:
         _full,
         _killed,
         _servers,
+        _sessions,
         _syncs,
         _innodb,
         _plan,
@@ -114,6 +123,24 @@ def _servers(facts: Facts) -> Iterator[Statement]:
         grave = 0.75 if ns is None or ns >= SLOW_NS else 0.3
         unit = "times" if ns is None else "ns"
         yield Statement(grave, link(said, ns or one.value, unit, "measurements"))
+
+
+def _sessions(facts: Facts) -> Iterator[Statement]:
+    """What most sessions of a database wait for, of those that are at work."""
+    numbers = [one for one in facts.measured.numbers if one.tool == "sessions"]
+    for whole in (one for one in numbers if one.metric == "at_work_sessions"):
+        waits = [
+            one for one in numbers if one.subject == whole.subject and one.metric[:-9] in _WAITS
+        ]
+        most = max(waits, key=lambda one: one.value, default=None)
+        if most is None:
+            continue
+        said = (
+            f"{most.value:,.0f} of {plural(whole.value, 'session')} of {whole.subject} at work wait"
+            f"{'s' if most.value == 1 else ''} {_WAITS[most.metric[:-9]]}"
+        )
+        grave = 0.7 if 2 * most.value >= whole.value else 0.3
+        yield Statement(grave, link(said, most.value, "sessions", "measurements"))
 
 
 def _syncs(facts: Facts) -> Iterator[Statement]:

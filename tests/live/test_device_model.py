@@ -27,6 +27,8 @@ def measured(kind: str, folder: Path) -> Device:
 def test_a_disk_is_measured_as_it_is_made(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     if os.geteuid() != 0:
         cannot_run(request, "needs root")
+    # A file that has holes answers reads of them from nowhere: those of what was written count.
+    assert "reads of 128 MiB" in measured("file", tmp_path).source
     flash, slow = measured("ssd", tmp_path), measured("flush-slow", tmp_path)
     disk = measured("hdd", tmp_path)
     # The emulated flash answers in 80 µs, flushes in 1 or 20 ms and has no arm; the disk has one, and a cache.

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from msgspec import structs
 
+from iowhy.model.changes import _devices
 from iowhy.model.device_kind import Device
 from iowhy.model.elapsed import Waits, elapsed
-from iowhy.model.medium import AsRecorded, medium_of
+from iowhy.model.medium import FLUSH, WRITE, AsRecorded, Request, medium_of
 from iowhy.model.recorded import Recorded
 from iowhy.model.replay import Rule, plan, replay, ways
 
@@ -73,13 +75,39 @@ def test_a_flush_waits_for_what_a_cache_has_to_carry_out() -> None:
     clean = run(steps)
     assert after_us(clean, on(DISK, clean)) == pytest.approx(20 * (100 + 100), rel=0.02)
     medium = medium_of(DISK, [0.0, 0.0])
-    from iowhy.model.medium import FLUSH, WRITE, Request
-
     accepted = medium.submit(0.0, Request(0, WRITE, 0, 4096, 0.0))
     done = medium.submit(accepted or 0.0, Request(1, FLUSH, 0, 0, 0.0))
     assert accepted == pytest.approx((50 + MOVED) * 1e3)
     # Most of a turn until its place comes by, 41 µs for its bytes, 100 for the flush.
     assert done is not None and done == pytest.approx((8000 + 41 + 100) * 1e3, rel=0.02)
+
+
+def test_a_cache_that_is_full_takes_writes_at_the_rate_of_the_medium() -> None:
+    medium = medium_of(DISK, [0.0] * 64)
+    now = 0.0
+    for number in range(64):
+        now = medium.submit(now, Request(number, WRITE, number << 20, 1 << 20, 0.0)) or 0.0
+    # 64 MiB at 100 MB/s, of which 16 are still in the cache.
+    assert now == pytest.approx(48 * (1 << 20) * 10, rel=0.05)
+
+
+def test_threads_that_wait_at_once_do_not_wait_one_after_the_other() -> None:
+    # Each is the one that waits in its half of the time; on a slow device both wait all the time.
+    made = run(alone(40, wait_us=100, compute_us=900), alone(40, wait_us=900, compute_us=100))
+    made = structs.replace(made, slices=tuple(
+        structs.replace(one, waiting_worth_ns=one.waiting_worth_ns * (1 + (one.tid == 100)))
+        for one in made.slices))  # fmt: skip
+    same, slow = replay(plan(made), made, Rule()), replay(plan(made), made, on(DISK, made))
+    ratios = Waits(made).ratios(slow.waits_ns)
+    by_points = made.elapsed_ns + slow.end_ns - same.end_ns
+    assert elapsed(made, ratios).ns > by_points
+    assert elapsed(made, ratios, most_ns=by_points).ns == pytest.approx(by_points)
+
+
+def test_a_device_that_answers_before_anybody_waits_says_nothing_of_slower_ones() -> None:
+    made = run(alone(40))
+    waits = {**made.waits, "begin_ns": made.waits["begin_ns"] + 1e12}
+    assert _devices(made, [FLASH]) and not _devices(structs.replace(made, waits=waits), [FLASH])
 
 
 def test_waits_that_are_not_there_take_no_time() -> None:

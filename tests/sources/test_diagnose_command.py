@@ -113,7 +113,7 @@ def test_the_screen_lists_what_was_read_and_what_was_not(tmp_path: Path) -> None
     found = invoke(["diagnose", "--evidence", "-o", str(tmp_path / "o.iowhy"), str(paste)])
     assert found.exit_code == 0, found.output
     assert "2–33  iostat" in found.stdout
-    assert "Not understood  1 lines" in found.stdout
+    assert "Not understood  1 line," in found.stdout
     assert "incident.txt:1: It is slow!" in found.stdout
     assert "To settle it" in found.stdout
     assert "cachestat 1 10" in found.stdout

@@ -197,12 +197,12 @@ def test_aix_configuration_that_is_indented() -> None:
 
 
 def test_a_tool_that_is_known_but_not_read_is_named(tmp_path: Path) -> None:
-    text = "Filesystem      Size  Used Avail Use% Mounted on\n"
+    text = "NAME CPU(cores) MEMORY(bytes)\n"
     (tmp_path / "in").write_text(text)
     with wrong("log-known-unread", where=tmp_path / "in") as said:
         diagnose([str(tmp_path / "in")], tmp_path / "out.iowhy")
-    assert str(said.value.sentence.values["known"]).startswith("df ")
+    assert str(said.value.sentence.values["known"]).startswith("kubectl top ")
     (tmp_path / "in").write_text(text + VMSTAT + ROW * 3)
     found = diagnose([str(tmp_path / "in")], tmp_path / "out.iowhy")
-    assert any("df is recognised" in note for note in found.recording.manifest.notes)
+    assert any("kubectl top is recognised" in note for note in found.recording.manifest.notes)
     assert "iostat -x 1 10" in found.missing

@@ -71,6 +71,79 @@ config:
 
 errors: No known data errors
 """, {("tank", "degraded"): 1, ("tank", "resilver_under_way"): 1, ("sda", "checksum_errors"): 7}),
+    "zpool status, a disk out": ("zpool-status", """  pool: tank
+ state: DEGRADED
+config:
+
+\tNAME        STATE     READ WRITE CKSUM
+\ttank        DEGRADED     0     0     0
+\t  raidz2-0  DEGRADED     0     0     0
+\t    sdb     FAULTED     11   203     0  too many errors
+\t    sdc     ONLINE       0     0     0
+""", {("sdb", "faulted_in_pool"): 1, ("sdb", "write_errors"): 203}),
+    "df": ("df", """Filesystem     Type  1K-blocks      Used Available Use% Mounted on
+udev           devtmpfs    8123        0      8123   0% /dev
+/dev/sda1      ext4  479151816 402011820  52730844  89% /
+/dev/mapper/vg xfs   104806400 104006400    800000 100% /var/my data
+""", {("/", "used_share"): 0.89, ("/", "free_bytes"): 52730844 * 1024, ("/var/my data", "used_share"): 1.0}),
+    "df -h": ("df", """Filesystem      Size  Used Avail Use% Mounted on
+tmpfs           1.6G  1.9M  1.6G   1% /run
+/dev/nvme0n1p2  234G  222G  132M 100% /
+""", {("/", "used_share"): 1.0, ("/", "free_bytes"): 132 * 2**20, ("/", "size_bytes"): 234 * 2**30}),
+    "df -i": ("df", """Filesystem        Inodes   IUsed  IFree IUse% Mounted on
+/dev/sda1      244195328 244195318     10  100% /data
+""", {("/data", "inodes_used_share"): 1.0, ("/data", "inodes_free"): 10}),
+    "smartctl -l error": ("smartctl", """SMART Error Log Version: 1
+ATA Error Count: 142 (device log contains only the most recent five errors)
+\tCR = Command Register [HEX]
+
+Error 142 occurred at disk power-on lifetime: 31881 hours (1328 days + 9 hours)
+  When the command that caused the error occurred, the device was active or idle.
+
+  After command completion occurred, registers were:
+  ER ST SC SN CL CH DH
+  -- -- -- -- -- -- --
+  40 53 00 78 42 1a 0b  Error: UNC at LBA = 0x0b1a4278 = 186270328
+""", {("disk", "logged_errors"): 142, ("disk", "reported_uncorrectable"): 1}),
+    "perf top": ("perf-report", """Samples: 48K of event 'cycles', 4000 Hz, Event count (approx.): 9184519231 lost: 0/0 drop: 0/0
+Overhead  Shared Object        Symbol
+  31.22%  [kernel]             [k] native_queued_spin_lock_slowpath
+   3.90%  postgres             [.] hash_search_with_hash_value
+""", {("native_queued_spin_lock_slowpath ([kernel])", "sample_share"): 0.3122,
+      ("hash_search_with_hash_value (postgres)", "sample_share"): 0.039}),
+    "pg_stat_activity": ("sessions", """ pid  |   state   | wait_event_type |  wait_event  |                query
+------+-----------+-----------------+--------------+--------------------------------------
+ 1211 | active    | IO              | DataFileRead | SELECT 1 | 2
+ 1212 | active    | LWLock          | WALWrite     | COMMIT
+ 1213 | active    | IO              | WALSync      | COMMIT
+ 1214 | active    |                 |              | SELECT 2
+ 1215 | idle      | Client          | ClientRead   | COMMIT
+(5 rows)
+""", {("PostgreSQL", "at_work_sessions"): 4, ("PostgreSQL", "commit_sessions"): 2, ("PostgreSQL", "reading_sessions"): 1}),
+    "SHOW PROCESSLIST": ("sessions", """+------+------+-----------+------+---------+------+----------------------------+--------+
+| Id   | User | Host      | db   | Command | Time | State                      | Info   |
++------+------+-----------+------+---------+------+----------------------------+--------+
+| 1021 | app  | 10.0.0.3  | shop | Query   |   41 | waiting for handler commit | COMMIT |
+| 1022 | app  | 10.0.0.3  | shop | Query   |   39 | Waiting for table metadata lock | ALTER TABLE t |
+| 1023 | app  | 10.0.0.3  | shop | Sleep   |   12 |                            | NULL   |
++------+------+-----------+------+---------+------+----------------------------+--------+
+""", {("MySQL", "at_work_sessions"): 2, ("MySQL", "commit_sessions"): 1, ("MySQL", "lock_sessions"): 1}),
+    "time of bash": ("time", "\nreal\t6m12.114s\nuser\t0m1.220s\nsys\t0m21.480s\n",
+                     {("the command", "elapsed_ns"): 372.114e9, ("the command", "kernel_ns"): 21.48e9}),
+    "time of zsh": ("time", "git status  0.31s user 1.92s system 8% cpu 1:27.412 total\n",
+                    {("git status", "elapsed_ns"): 87.412e9, ("git status", "user_ns"): 0.31e9}),
+    "time of GNU": ("time", "0.31user 1.92system 1:00:27elapsed 8%CPU (0avgtext+0avgdata 25000maxresident)k\n"
+                    "812344inputs+0outputs (12major+3004minor)pagefaults 0swaps\n",
+                    {("the command", "elapsed_ns"): 3627e9, ("the command", "read_bytes"): 812344 * 512, ("the command", "major_faults"): 12}),
+    "time -v": ("time", """\tCommand being timed: "sort -o big.sorted big.txt"
+\tUser time (seconds): 41.20
+\tSystem time (seconds): 10.11
+\tPercent of CPU this job got: 37%
+\tElapsed (wall clock) time (h:mm:ss or m:ss): 2:18.66
+\tMajor (requiring I/O) page faults: 12
+\tFile system outputs: 32000000
+\tExit status: 0
+""", {("sort -o big.sorted big.txt", "elapsed_ns"): 138.66e9, ("sort -o big.sorted big.txt", "written_bytes"): 16_384_000_000}),
     "mongostat": ("mongostat", """insert query update delete getmore command dirty  used flushes vsize   res qrw arw net_in net_out conn                time
     *0    *0     *0     *0       0     2|0 25.0% 80.0%       1 1.50G 900M 12|40 1|2   158b   45.9k    3 Mar  3 08:11:02.114
 """, {("MongoDB", "cache_dirty_share"): 0.25, ("MongoDB", "waiting_writes"): 40}),

@@ -162,6 +162,35 @@ SAYS: dict[str, tuple[str, str | None, tuple[str, ...]]] = {
         None,
         ("284", "64 KiB"),
     ),
+    "iotop without delays": (
+        "Total DISK READ:         0.00 B/s | Total DISK WRITE:        48.21 M/s\n    TID  PRIO  USER     DISK READ DISK WRITE>    COMMAND\n"
+        "    512  be/4  root        0.00 B/s   46.10 M/s [jbd2/sda2-8]\n   1822  be/4  mysql       0.00 B/s    1.90 M/s mysqld\n",
+        None,
+        ("512", "48.3 MB/s"),
+    ),
+    "a disk that ZFS has taken out": (
+        "  pool: tank\n state: DEGRADED\nconfig:\n\n\tNAME        STATE     READ WRITE CKSUM\n\ttank        DEGRADED     0     0     0\n"
+        "\t  mirror-0  DEGRADED     0     0     0\n\t    sdb     FAULTED     11   203     0  too many errors\n",
+        "device-failing",
+        ("tank",),
+    ),
+    "a command that was timed": (
+        "$ time cp -r node_modules /mnt/nfs/\n\nreal\t6m12.114s\nuser\t0m1.220s\nsys\t0m21.480s\n",
+        None,
+        ("6 min 12 s", "94 %"),
+    ),
+    "sessions that commit": (
+        " pid  |   state   | wait_event_type |  wait_event  | query\n------+-----------+-----------------+--------------+------\n"
+        " 1211 | active    | IO              | DataFileRead | SELECT 1\n 1212 | active    | LWLock          | WALWrite     | COMMIT\n"
+        " 1213 | active    | IO              | WALSync      | COMMIT\n",
+        None,
+        ("2", "3"),
+    ),
+    "a filesystem without room": (
+        "Filesystem      Size  Used Avail Use% Mounted on\n/dev/nvme0n1p2  234G  222G  132M 100% /\n/dev/sda1       3.6T  3.1T  372G  90% /data\n",
+        None,
+        ("100 %", "132 MiB"),
+    ),
 }  # fmt: skip
 
 

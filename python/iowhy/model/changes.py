@@ -59,9 +59,29 @@ def main_device(run: Recorded) -> int | None:
 
 def _devices(run: Recorded, devices: Sequence[Device]) -> list[Change]:
     dev = main_device(run)
-    if dev is None:
+    if dev is None or _answers_at_once(run, dev):
         return []
     return [_device(run, dev, one) for one in devices]
+
+
+def _answers_at_once(run: Recorded, dev: int) -> bool:
+    """Whether no thread has waited while it had a request there: one in memory has answered before (zram, brd, pmem).
+
+    Who would wait for a device that does not is then not to be seen.
+    """
+    q, w = run.requests, run.waits
+    mine = (q["dev"] == dev) & q["own"].astype(bool) & np.isin(q["tid"], list(run.threads))
+    if mine.sum() < _ALONE_MIN:
+        return False
+    for tid in np.unique(q["tid"][mine]):
+        at, waits = mine & (q["tid"] == tid), w["tid"] == tid
+        begins = np.sort(w["begin_ns"][waits])
+        ends = np.sort((w["begin_ns"] + w["dur_ns"])[waits])
+        # As many waits have begun before a request was done as had ended before it was made, where there is none between.
+        begun = np.searchsorted(begins, q["done_ns"][at], side="left")
+        if (begun > np.searchsorted(ends, q["begin_ns"][at], side="right")).any():
+            return False
+    return True
 
 
 def _device(run: Recorded, dev: int, one: Device) -> Change:

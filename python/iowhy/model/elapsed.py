@@ -1,5 +1,6 @@
 """The elapsed time of a run in which threads wait longer or shorter than they did."""
 
+import math
 from collections import defaultdict
 from typing import Any
 
@@ -59,8 +60,11 @@ def elapsed(
     cpu: float = 1.0,
     runnable: float = 1.0,
     more_cpus: float = 1.0,
+    most_ns: float = math.inf,
 ) -> Elapsed:
     """Each slice is as long as what its threads did is worth, and no shorter than what one of them does on the critical path.
+
+    It takes `most_ns` at most, by its last point: threads that wait at once wait for longer without the run being as much longer.
 
     `cpu` and `runnable` are factors of time on a CPU and of waiting for one; `more_cpus` is how many times as many there are.
     """
@@ -84,4 +88,4 @@ def elapsed(
     by_path = sum(max(shares[at], longest[at]) for at in shares)
     idle = max(0.0, run.elapsed_ns - worth)
     least = cpus / (run.cpus * more_cpus) if run.cpus else 0.0
-    return Elapsed(max(by_path + idle, least), waits)
+    return Elapsed(max(min(by_path + idle, most_ns), least), waits)

@@ -60,10 +60,10 @@ class Cached:
     def __init__(self, device: Device, ways: Sequence[float]) -> None:
         self._device, self._ways = device, ways
         self._most = device.cache_mib * 1048576
-        self._bytes = self._left_ns = 0.0
+        self._bytes = self._left_ns = self._seen_ns = self._bus_ns = 0.0
 
     def accept(self, now: float, one: Request) -> float:
-        """When a write is in the cache, which may have to make room first."""
+        """When a write is in the cache, which may have to make room first; its bytes pass after those of the write before."""
         device = self._device
         over = self._bytes + one.bytes - self._most
         room_ns = self._left_ns * min(1.0, over / self._bytes) if over > 0 < self._bytes else 0.0
@@ -72,10 +72,13 @@ class Cached:
         if self._left_ns <= 0:  # the first waits at least until its place comes by
             way = max(way, device.drain_us * 1e3)
         self._left_ns += way + device.moved_ns(one.bytes, read=False)
-        return now + room_ns + device.accepted_ns(one.bytes)
+        self._bus_ns = max(now + room_ns, self._bus_ns) + device.accepted_ns(one.bytes)
+        return self._bus_ns
 
-    def idle(self, spare_ns: float) -> None:
-        """The medium has had time for it."""
+    def idle(self, busy_until: float, now: float) -> None:
+        """The medium has had time for it since then, or since it was last seen."""
+        spare_ns = now - max(busy_until, self._seen_ns)
+        self._seen_ns = now
         if self._left_ns > 0 < spare_ns:
             left = max(0.0, self._left_ns - spare_ns)
             self._bytes *= left / self._left_ns
@@ -102,7 +105,7 @@ class Arm:
         """Takes a request."""
         if self._cache is not None:
             if not self._waiting:
-                self._cache.idle(now - self._free)
+                self._cache.idle(self._free, now)
             if one.kind == WRITE:
                 return self._cache.accept(now, one)
         if one.kind == FLUSH:
@@ -155,14 +158,14 @@ class Channels:
         if one.kind == FLUSH:
             quiet = max(now, self._last)
             if self._cache:
-                self._cache.idle(now - self._bus)
+                self._cache.idle(self._bus, now)
                 quiet += self._cache.emptied()
             end = quiet + device.flush_us * 1e3
             self._free = [max(end, one) for one in self._free]
             self._bus = self._last = end
             return end
         if one.kind == WRITE and self._cache:
-            self._cache.idle(now - self._bus)
+            self._cache.idle(self._bus, now)
             return self._cache.accept(now, one)
         way = abs(one.begin - self._place)
         self._place = one.begin + one.bytes

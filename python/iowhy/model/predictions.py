@@ -1,5 +1,6 @@
 """What each change would make of a recorded run: a time, how sure, and why."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -66,13 +67,15 @@ def predictions_of(
 def predicted(who: str, run: Recorded, relations: Relations, devices: Sequence[Device]) -> WhatIf:
     """Predictions of a run that the model repeats."""
     made, waits = plan(run), Waits(run)
-    same = elapsed(run, waits.ratios(replay(made, run, Rule()).waits_ns))
+    as_was = replay(made, run, Rule())
+    same = elapsed(run, waits.ratios(as_was.waits_ns))
     if abs(same.ns - run.elapsed_ns) > REPEATS * run.elapsed_ns:
         said = "executed again as it was, the model takes {model:ns} instead of {was:ns}: it does not see what this run waits for"
         cannot = worded("what-if-not-repeated", said, model=same.ns, was=run.elapsed_ns)
         return WhatIf(who, run.elapsed_ns / 1e9, cannot=cannot)
     found = tuple(
-        _prediction(run, made, waits, same, one) for one in changes(run, relations, devices)
+        _prediction(run, made, waits, same, as_was.end_ns, one)
+        for one in changes(run, relations, devices)
     )
     return WhatIf(who, same.ns / 1e9, found, part=run.part)
 
@@ -84,14 +87,16 @@ def helpful(found: WhatIf, most: int = 5) -> tuple[Prediction, ...]:
 
 
 def _prediction(
-    run: Recorded, made: Plan, waits: Waits, same: Elapsed, change: Change
+    run: Recorded, made: Plan, waits: Waits, same: Elapsed, ended_ns: float, change: Change
 ) -> Prediction:
+    replayed = replay(made, run, change.rule())
     now = elapsed(
         run,
-        waits.ratios(replay(made, run, change.rule()).waits_ns),
+        waits.ratios(replayed.waits_ns),
         cpu=change.cpu,
         runnable=change.runnable,
         more_cpus=change.more_cpus,
+        most_ns=same.ns + max(0.0, replayed.end_ns - ended_ns) if run.part >= 1 else math.inf,
     )
     low = now.ns - change.unsure[0] * now.waiting_ns - _AGAIN * now.ns
     high = now.ns + change.unsure[1] * now.waiting_ns + _AGAIN * now.ns

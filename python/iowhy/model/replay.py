@@ -315,12 +315,19 @@ class _Work:
             if point < requests:
                 self._submit(now, point)
 
-    def _reach(self, edges: Sequence[int], now: float) -> None:
+    def _reach(self, edges: Sequence[int], now: float, took: float = 0.0) -> None:
+        """Edges that leave a point, or the end of a request that took so long: as late as that at most is a wait's end after it.
+
+        The kernel lets an idle CPU sleep no deeper than the wait promises to be long (cpuidle's target residency).
+        """
         made, free = self.made, self.free
         first_end = len(made.requests) + made.waits
         for edge in edges:
             target = made.targets[edge]
-            when = now + self.gaps[edge]
+            gap = self.gaps[edge]
+            if made.by_end[edge] and target >= first_end:
+                gap = min(gap, max(took, 0.0))
+            when = now + gap
             if free is not None and target >= first_end and free[target - first_end]:
                 when = 0.0 if made.by_end[edge] else now
             self.at[target] = max(self.at[target], when)
@@ -336,7 +343,7 @@ class _Work:
         medium = self.media[dev]
         done = medium.submit(now, self.made.requests[point])
         if done is not None:
-            self._reach(self.made.ends[point], done)
+            self._reach(self.made.ends[point], done, done - now)
         self._ask(dev, medium)
 
     def _advance(self, now: float, dev: int) -> None:
@@ -348,7 +355,7 @@ class _Work:
             self._ask(dev, medium)
             return
         number, done = medium.advance(now)
-        self._reach(self.made.ends[number], done)
+        self._reach(self.made.ends[number], done, done - self.at[number])
         self._ask(dev, medium)
 
     def _ask(self, dev: int, medium: Medium) -> None:

@@ -338,8 +338,8 @@ def _blocks(
         if current is not None and current.histograms and form.histograms and claim.sure < 0.5:
             continue
         yield start, at, command, current
-        # What was typed at the prompt is the command of the first block behind it only.
-        command = command if current is None else None
+        # What was typed at the prompt is the command of the first block behind it, and of what else the same tool prints.
+        command = command if current is None or current.tool == form.tool else None
         start, current = at, form
     yield start, len(lines), command, current
 

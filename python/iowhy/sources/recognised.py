@@ -22,10 +22,8 @@ class Tool(Struct, frozen=True):
 
 
 TOOLS = (
-    Tool("df", r"Filesystem\s+\S+\s+Used\s+Avail\S*\s+(?:Use%|Capacity)", "iostat -x 1 10"),
     Tool("lsblk", r"NAME\s+(?:FSTYPE.*|MAJ:MIN\s+RM\s+SIZE\s+RO\s+TYPE\s+MOUNTPOINTS?)", "iostat -x 1 10"),
     Tool("kubectl top", r"NAME\s+CPU\(cores\)\s+(?:CPU%\s+)?MEMORY\(bytes\)", "iostat -x 1 10"),
-    Tool("perf top", r"\s*PerfTop:\s+\d+ irqs/sec|Samples: \S+ +of event '|\s+\d+\.\d\d%\s+\[kernel\]\s+\[k\] ", "perf record -a -g -- sleep 10; perf report --stdio"),
     Tool("spew", r"\s*(?:WTR|RTR):\s+[\d.]+ [KMG]iB/s\s+Transfer time:", "fio --name=test --rw=randwrite --bs=4k --size=1g --fsync=1"),
     Tool("vfsstat", r"\s*r/s\s+w/s\s+Mr/s\s+Mw/s\s+ractv\s+wactv", "iostat -xn 1 10"),
 )  # fmt: skip

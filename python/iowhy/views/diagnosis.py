@@ -106,7 +106,7 @@ def show_unread(out: Console, found: Diagnosis) -> None:
         return
     out.print()
     head = Text.assemble(
-        ("Not understood", "bold"), (f"  {count:,} lines, which count for nothing", "dim")
+        ("Not understood", "bold"), (f"  {units.plural(count, 'line')}, not counted", "dim")
     )
     out.print(head, soft_wrap=True)
     for one in found.unread[:UNREAD_SHOWN]:

@@ -57,7 +57,8 @@ def signs(facts: Facts, name: str | None) -> tuple[Sign, ...]:
             noun, more = _COUNTED[one.metric]
             counted = plural(one.value, noun)
         hot = one.metric == "critical_warning" and int(one.value) == _HOT
-        if not counted and (hot or one.metric not in _JUDGES):
+        faulted = one.metric == "faulted_in_pool"
+        if not counted and (hot or not (faulted or one.metric in _JUDGES)):
             continue
         if one.value <= 0 or not (name is None or _is(one.subject, name)):
             continue
@@ -67,6 +68,8 @@ def signs(facts: Facts, name: str | None) -> tuple[Sign, ...]:
             if log
             else "{device} reports {counted} {more} since it was made"
             if counted
+            else "ZFS has taken {device} out of its pool for its errors"
+            if faulted
             else "{device} says itself that it is failing ({judge})",
             device=one.subject,
             counted=counted,

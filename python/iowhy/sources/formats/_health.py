@@ -14,6 +14,7 @@ SIGNS = {
     "command_timeouts": "commands that timed out",
     "crc_errors": "transfers with checksum errors (the cable, as a rule)",
     "media_errors": "errors of its medium",
+    "logged_errors": "errors in its log",
     "critical_warning": "bits of a critical warning",
 }
 #: The plural's letter of the first word.

@@ -21,7 +21,7 @@ _TOTAL = re.compile(
 )
 _ROW = re.compile(
     r"\s*(?:\d\d:\d\d:\d\d\s+)?(\d{1,9})\s+(\S+)\s+(\S+)\s+([\d.,]+) ([BKMGT])(/s)?\s+([\d.,]+) ([BKMGT])(?:/s)?\s+"
-    r"(?:([\d.,]+) %|\?unavailable\?)\s+(?:(?:([\d.,]+) %|\?unavailable\?)\s+)?(\S.*?)\s*"
+    r"(?:(?:([\d.,]+) %|\?unavailable\?)\s+)?(?:(?:([\d.,]+) %|\?unavailable\?)\s+)?(\S.*?)\s*"
 )
 _UNITS = {letter: KIB**power for power, letter in enumerate("BKMGT")}
 

@@ -1,6 +1,6 @@
-"""`perf report --stdio`: shares of the samples by command, object and symbol.
+"""`perf report --stdio` and a screen of `perf top`: shares of the samples by command, object and symbol.
 
-Manual: perf-report(1). Samples are of CPU time (or of another event): waiting is not in them. With --children the first column
+Manuals: perf-report(1), perf-top(1). Samples are of CPU time (or of another event): waiting is not in them. With --children the first column
 counts callers too; Self is the second.
 """
 
@@ -11,15 +11,19 @@ from iowhy.sources.numbers import number
 
 NAME = "perf-report"
 TOOL = "perf report"
-HINT = r"^# Overhead\s+Command|^# Children\s+Self\s+Command|^# Samples: \S+\s+of event"
+HINT = (
+    r"^# Overhead\s+Command|^# Children\s+Self\s+Command|^# Samples: \S+\s+of event|^Samples: \S+\s+of event '|"
+    r"^\s*PerfTop:\s+\d+ irqs/sec"
+)
 BEGINS = "# Samples"
 
-_EVENT = re.compile(r"# Samples: (\d{1,9}[KMG]?)\s+of events? '([^']{1,80})'")
+_EVENT = re.compile(r"(?:# )?Samples: (\d{1,9}[KMG]?)\s+of events? '([^']{1,80})'")
 _ROW = re.compile(
-    r"\s*([\d.]{1,7})%\s+(?:([\d.]{1,7})%\s+)?(\S.{0,20}?)\s+(\S{1,200}|\[[^\]]{1,80}\])\s+\[([.kgHuiv])\]\s+(\S.*?)\s*"
+    r"\s*([\d.]{1,7})%\s+(?:([\d.]{1,7})%\s+)?(?:(\S.{0,20}?)\s+)?(\S{1,200}|\[[^\]]{1,80}\])\s+\[([.kgHuiv])\]\s+(\S.*?)\s*"
 )
 #: Lines of call chains, and blanks between them.
 _CHAIN = re.compile(r"\s+[|-].*|\s{8,}\S.*|\s*--.*")
+_TITLE = re.compile(r"#|\s*PerfTop:|\s*-{20,}|\s*(?:Children\s+Self|Overhead)\s|\s*exact percent:")
 #: Rows that are kept: beyond them shares are noise.
 KEPT = 50
 
@@ -43,8 +47,12 @@ def read(block: Block) -> Parsed:
             kernel += share if match[5] == "k" else 0.0
             if kept < KEPT:
                 kept += 1
-                parsed.measure(f"{match[6][:80]} ({match[3].strip()})", "sample_share", share / 100)
-        elif not text.startswith("#") and not _CHAIN.fullmatch(text):
+                parsed.measure(
+                    f"{match[6][:80]} ({(match[3] or match[4]).strip()})",
+                    "sample_share",
+                    share / 100,
+                )
+        elif not _TITLE.match(text) and not _CHAIN.fullmatch(text):
             parsed.reject(at, line)
     if kept:
         parsed.partial = "only time on a CPU is sampled"

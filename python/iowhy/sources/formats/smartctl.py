@@ -12,7 +12,7 @@ from iowhy.sources.format import Block, Parsed
 from iowhy.sources.formats import _health
 
 NAME = "smartctl"
-HINT = r"^smartctl \d|^=== START OF (?:READ )?SMART DATA SECTION|^ID# ATTRIBUTE_NAME|^SMART/Health Information"
+HINT = r"^smartctl \d|^=== START OF (?:READ )?SMART DATA SECTION|^ID# ATTRIBUTE_NAME|^SMART/Health Information|^SMART Error Log Version:|^ATA Error Count: \d"
 BEGINS = "smartctl "
 
 _ATTRIBUTE = re.compile(
@@ -40,6 +40,9 @@ _OF_NVME = {
     "Percentage Used": "used_share",
     "Media and Data Integrity Errors": "media_errors",
 }
+#: Of the log of errors: how many there were since the disk was made, and of the five that it keeps what is of the medium.
+_ERRORS = re.compile(r"ATA Error Count: (\d{1,9})\b.*")
+_UNREADABLE = re.compile(r".*\bError: (?:UNC|IDNF|AMNF)\b.*")
 _TITLE = re.compile(r"smartctl (\S{1,20}) ")
 
 
@@ -61,6 +64,10 @@ def read(block: Block) -> Parsed:
                 found.setdefault(metric, float(value))
             if match[6] in {"FAILING_NOW", "NOW"}:
                 parsed.note(f"{device}: {match[2]} is below its threshold now")
+        elif match := _ERRORS.fullmatch(text):
+            found.setdefault("logged_errors", float(match[1]))
+        elif _UNREADABLE.fullmatch(text):
+            found["unreadable_logged"] = found.get("unreadable_logged", 0.0) + 1
         elif match := _HEALTH.fullmatch(text):
             found.setdefault(
                 "self_assessment_failed", float(not match[1].startswith(("PASSED", "OK")))
@@ -71,6 +78,9 @@ def read(block: Block) -> Parsed:
                 found.setdefault(_OF_NVME[match[1]], value_of)
         elif not _known(text):
             parsed.reject(at, line)
+    # An attribute counts the same for all of the disk's life.
+    if "unreadable_logged" in found and "reported_uncorrectable" not in found:
+        found["reported_uncorrectable"] = found["unreadable_logged"]
     _health.emit(parsed, device, found)
     if not found and parsed.lines_understood and not sectors:
         parsed.note("smartctl's output has no attributes in it: `smartctl -a` prints them")

@@ -52,7 +52,7 @@ def read(block: Block) -> Parsed:
         elif columns and (row := _row(columns, text)) is not None:
             if row["name"] != "total":
                 rows.append(row)
-        else:
+        elif not (columns and text.endswith(" total")):  # some versions leave its cells empty
             parsed.reject(n, line)
     _emit(parsed, rows, elapsed=elapsed, shown=block.command is not None)
     return parsed

@@ -17,6 +17,9 @@ _LINES = (
 )  # fmt: skip
 _PASSED = re.compile(r"^\s*(?:pool|id|state|status|action|see|scan|config|errors|NAME)\b|^\s+\S")
 _STATE = re.compile(r"^\s*state: (DEGRADED|FAULTED|UNAVAIL|SUSPENDED)")
+_DISK = re.compile(
+    r"^\s*((?!(?:mirror|raidz\d?|draid\S*|spare|replacing)-\d)[\w:./-]+)\s+(FAULTED|UNAVAIL|REMOVED|OFFLINE)\s+\d+\s+\d+\s+\d+"
+)
 _WORK = re.compile(r"^\s*scan: (scrub|resilver) in progress")
 
 
@@ -30,6 +33,8 @@ def read(block: Block) -> Parsed:
         elif found := _STATE.match(line):
             parsed.measure(pool, "degraded", 1.0)
             parsed.note(f"{pool} is {found[1].lower()}")
+        elif found := _DISK.match(line):
+            parsed.measure(found[1], f"{found[2].lower()}_in_pool", 1.0)
         elif found := _WORK.match(line):
             parsed.measure(pool, f"{found[1]}_under_way", 1.0)
             parsed.note(f"{pool}: a {found[1]} is under way, which reads all of its disks")

@@ -141,7 +141,7 @@ def _said(facts: Facts, found: tuple[health.Sign, ...]) -> Candidate:
         saving=saving.all_of_it(f"if {name} answers like other devices"),
         remedies=_gone(name)
         if any(one.metric == "gone" for one in found)
-        else _remedies(facts, name),
+        else (*_of_pool(name, found), *_remedies(facts, name)),
         comes_first=True,
         confidence=0.85,
     )
@@ -155,6 +155,19 @@ _LOOK = Remedy(
     worded("device-failing.log", "See what the kernel says of it: `dmesg -T --level err,warn`"),
     looks=True,
 )
+
+
+def _of_pool(name: str, found: tuple[health.Sign, ...]) -> tuple[Remedy, ...]:
+    """The pool has its data."""
+    if not any(one.metric == "faulted_in_pool" for one in found):
+        return ()
+    said = "Replace {name} in its pool: `zpool replace POOL {name} NEW`"
+    return (
+        Remedy(
+            worded("device-failing.zpool-replace", said, name=name),
+            risk="until its data are on the new one, another disk that fails may cost the pool",
+        ),
+    )
 
 
 def _remedies(facts: Facts, name: str) -> tuple[Remedy, ...]:

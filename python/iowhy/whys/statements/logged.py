@@ -18,6 +18,8 @@ OFTEN_LEAST = 5
 #: A page of PostgreSQL, and how long one takes to be copied from the page cache, with all that a query does with it.
 BLOCK_BYTES = 8192
 QUICK_NS = 1e5
+#: Filesystems look for room for longer when so much of them is used, and root's 5 % of ext4 are none for others.
+FULL, FULL_SHOWN = 0.95, 3
 #: A request of a disk that is alone there takes 10 ms at most, a server's 50.
 SLOW_NS = 50e6
 #: Tools with one number that matters: tool, metric, sentence, from which value it is wrong (None: never).
@@ -34,6 +36,14 @@ _TOOLS: tuple[tuple[str, str, str, float | None], ...] = (
     ("zpool status", "degraded", "pool {} is degraded", 0.0),
     ("zpool status", "checksum_errors", "{} has {} checksum errors", 0.0),
 )  # fmt: skip
+#: What sessions wait for, by the begin of the metric.
+_WAITS = {
+    "commit": "for commits to be synced to the log",
+    "temporary_file": "for temporary files: what they sort or join does not fit in their memory",
+    "reading": "to read what is not in the buffers",
+    "writing": "to write data",
+    "lock": "for locks that other sessions hold",
+}
 _UNITS = {"ns": ("ns", duration), "share": ("share", percent), "s": ("bytes/s", rate)}
 
 
@@ -41,8 +51,10 @@ def state(facts: Facts) -> Iterator[Statement]:
     """One statement for each kind that there is."""
     for stated in (
         _gone,
+        _full,
         _killed,
         _servers,
+        _sessions,
         _checkpoints,
         _syncs,
         _innodb,
@@ -59,6 +71,21 @@ def _gone(facts: Facts) -> Iterator[Statement]:
         for device, times in facts.measured.of("dmesg", metric).items():
             said = f"the device {device} {words}, by the kernel's log ({plural(times, 'message')}): check its hardware first"
             yield Statement(1.0, link(said, times, "times", "measurements"))
+
+
+def _full(facts: Facts) -> Iterator[Statement]:
+    """df: filesystems without room, by bytes or inodes; else the fullest."""
+    used = facts.measured.of("df", "used_share") | {
+        f"{mount} (inodes)": share
+        for mount, share in facts.measured.of("df", "inodes_used_share").items()
+    }
+    order = sorted(used, key=used.__getitem__, reverse=True)
+    for mount in [one for one in order if used[one] >= FULL][:FULL_SHOWN] or order[:1]:
+        free = facts.measured.of("df", "free_bytes").get(mount)
+        left = "" if free is None else f", {size(free)} free"
+        said = f"{mount} is {percent(used[mount])} full{left}"
+        grave = 0.8 if used[mount] >= FULL else 0.1
+        yield Statement(grave, link(said, used[mount], "share", "measurements"))
 
 
 def _killed(facts: Facts) -> Iterator[Statement]:
@@ -105,6 +132,24 @@ def _servers(facts: Facts) -> Iterator[Statement]:
             grave += 0.01
         unit = "times" if ns is None else "ns"
         yield Statement(grave, link(said, ns or one.value, unit, "measurements"))
+
+
+def _sessions(facts: Facts) -> Iterator[Statement]:
+    """What most sessions of a database wait for, of those that are at work."""
+    numbers = [one for one in facts.measured.numbers if one.tool == "sessions"]
+    for whole in (one for one in numbers if one.metric == "at_work_sessions"):
+        waits = [
+            one for one in numbers if one.subject == whole.subject and one.metric[:-9] in _WAITS
+        ]
+        most = max(waits, key=lambda one: one.value, default=None)
+        if most is None:
+            continue
+        said = (
+            f"{most.value:,.0f} of {plural(whole.value, 'session')} of {whole.subject} at work wait"
+            f"{'s' if most.value == 1 else ''} {_WAITS[most.metric[:-9]]}"
+        )
+        grave = 0.7 if 2 * most.value >= whole.value else 0.3
+        yield Statement(grave, link(said, most.value, "sessions", "measurements"))
 
 
 def _checkpoints(facts: Facts) -> Iterator[Statement]:

@@ -30,6 +30,7 @@ def state(facts: Facts) -> Iterator[Statement]:
         _mounts,
         _processes,
         _dd,
+        _timed,
         _sysbench,
         _etcd,
         _disks,
@@ -169,6 +170,22 @@ def _dd(facts: Facts) -> Iterator[Statement]:
         yield Statement(
             grave, link(f"{run} {how}{each} at {rate(speed)}", speed, "bytes/s", "measurements")
         )
+
+
+def _timed(facts: Facts) -> Iterator[Statement]:
+    """How much of its time a command that was timed was on CPUs."""
+    for name, took in facts.measured.of("time", "elapsed_ns").items():
+        cpu = sum(
+            facts.measured.of("time", metric).get(name, 0.0) for metric in ("user_ns", "kernel_ns")
+        )
+        share = cpu / took if took else 0.0
+        template = "{command} took {took:ns}: {cpu:ns} on CPUs" + (
+            "; the rest ({share:share}) it waited" if share < 1 else ", more than one at a time"
+        )
+        said = worded(
+            "timed", template, command=name, took=took, cpu=cpu, share=max(0.0, 1 - share)
+        )
+        yield Statement(0.25, link(said, took, "ns", "measurements"))
 
 
 def _sysbench(facts: Facts) -> Iterator[Statement]:

@@ -31,6 +31,18 @@ def larger_by_option(facts: Facts) -> Remedy:
     )
 
 
+def deeper_by_option(facts: Facts) -> Remedy:
+    """For users of somebody else's program that asks for one thing at a time, wherever it is."""
+    return Remedy(
+        worded(
+            "shared.deeper-by-option",
+            "Let {who} keep 16 requests in flight, if it has an option for that (depth, jobs, threads): `man {who}`",
+            who=facts.run.who,
+        ),
+        risk="they complete in another order",
+    )
+
+
 def before_others(facts: Facts) -> Remedy:
     """What to do about other processes that take the CPUs, of which a recording has no names: root can be served first."""
     pids = named.attached(facts).replace(",", " ")

@@ -233,3 +233,38 @@ def test_not_few_or_long_ones(judged: Judge, processes: int, ns: int) -> None:
     """A build: its compilers are many and take their time; and a script of some commands."""
     found = finding(judged(starts("make", processes, ns)), "cpu-serial")
     assert found is None or found.fixes[0].do.id != "cpu-serial.fewer-starts"
+
+
+def of_a_file_each(processes: int, begun: float, own: bool = True) -> Story:
+    """Processes of 50 ms that open the same module, the last time at that part of their lives, then each its own file."""
+    story = starts("bash", processes, 50 * MS)
+    story.file(50, "/usr/share/module", KIB)
+    step = story.elapsed // processes
+    for number in range(processes):
+        ino = 100 + number if own else 60
+        story.file(ino, f"/data/{ino}", KIB)
+        at = START + number * step
+        for name, when in ((50, begun), (ino, begun + 0.05)):
+            story.add(
+                "syscalls", ts_ns=at + round(when * step), dur_ns=1000, cpu_ns=1000, runnable_ns=0, blocked_ns=0, sleeping_ns=0,
+                tgid=100 + number, tid=100 + number, name="openat", dev=FS, ino=name, ret=3,
+            )  # fmt: skip
+    return story
+
+
+def test_an_interpreter_that_begins_anew_for_each_file(judged: Judge) -> None:
+    """Of a program of a tenth of a second, most is reading its modules: one process for all files saves that."""
+    found = leads(judged(of_a_file_each(25, 0.9)), "cpu-serial", 0.5)
+    assert found.fixes[0].do.id == "cpu-serial.fewer-starts"
+    assert found.summary.values["starting"] == pytest.approx(0.9, abs=0.02)
+    assert found.gain / found.share == pytest.approx(0.8, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("processes", "begun", "own"), [(25, 0.3, True), (5, 0.9, True), (25, 0.9, False)]
+)
+def test_not_where_each_works_at_its_own_file_or_has_none(
+    judged: Judge, processes: int, begun: float, own: bool
+) -> None:
+    found = finding(judged(of_a_file_each(processes, begun, own)), "cpu-serial")
+    assert found is None or found.fixes[0].do.id != "cpu-serial.fewer-starts"

@@ -8,7 +8,7 @@ from iowhy.whys import classes, evidence, links, next_command, saving, threshold
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent
 from iowhy.whys.facts import Facts
-from iowhy.whys.facts.short_lived import MANY, SHORT_NS, ShortLived
+from iowhy.whys.facts.short_lived import FEW, MANY, SHORT_NS, STARTING, ShortLived
 from iowhy.whys.facts.subject import SHELLS
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
 from iowhy.whys.remedy import Remedy
@@ -97,7 +97,7 @@ def find(facts: Facts) -> Candidate | None:
 def _starts(facts: Facts) -> ShortLived | None:
     """The processes that it started to do little each, where most of the CPU time is theirs."""
     found = facts.short_lived
-    return None if found is None or found.cpu_share < STARTS else found
+    return None if found is None or found.cpu_share * found.starting < STARTS else found
 
 
 def _starting(facts: Facts, share: float, starts: ShortLived) -> Candidate:
@@ -107,13 +107,19 @@ def _starting(facts: Facts, share: float, starts: ShortLived) -> Candidate:
         chain=_chain(facts, share, ()),
         summary=worded(
             "cpu-serial.starts",
-            "starting {processes:count} short processes, mostly {program}: {each:ns} of CPU time each",
+            "starting {processes:count} short processes, mostly {program}: {each:ns} of CPU time each"
+            if starts.starting == 1
+            else "starting {program} {processes:count} times, which is {starting:share} of what each does ({each:ns} of CPU time)",
+            starting=starts.starting,
             processes=starts.processes,
             program=starts.program,
             each=starts.cpu_ns / starts.processes,
         ),
         who=starts.starter,
-        saving=Saving(starts.cpu_share * (1 - 1 / starts.processes), "if one process did it all"),
+        saving=Saving(
+            starts.cpu_share * starts.starting * (1 - 1 / starts.processes),
+            "if one process did it all",
+        ),
         by_remedy={_FASTER: saving.twice("speed of the CPU's core")},
         confidence=0.9,
         remedies=(_fewer(starts), _FASTER, evidence.by_function(facts)),
@@ -371,7 +377,8 @@ CAUSE = Cause(
         ),
         Threshold(
             f"share of the CPU time in {MANY} short processes or more, for starting them to be the work, at least", STARTS, "share",
-            f"of a program that starts processes of at most {SHORT_NS // 1_000_000} ms of CPU time each",
+            f"of a program that starts processes of at most {SHORT_NS // 1_000_000} ms of CPU time each; or of {FEW} or more, each of which spends "
+            f"{STARTING:.0%} of its life or more on files that all of them open, before it opens one of its own",
         ),
     ),
     fooled_by=(

@@ -82,9 +82,9 @@ def _remedies(facts: Facts) -> tuple[Remedy, ...]:
             what=what,
         ),
     )
+    by_option = _by_option(facts) if facts.somebody_elses else ()
     if evidence.direct_io(facts) or requests.direction == "write":
-        larger = (for_users.larger_by_option(facts),) if facts.somebody_elses else ()
-        return (_SEVERAL, *larger, whole)
+        return (_SEVERAL, *by_option, whole)
     in_order = requests.jump_share is not None and requests.jump_share < thresholds.IN_ORDER
     ahead = replace(
         _AHEAD,
@@ -94,7 +94,18 @@ def _remedies(facts: Facts) -> tuple[Remedy, ...]:
             what=what,
         ),
     )
-    return (set_readahead(facts, up=True) if in_order else ahead, _SEVERAL, whole)
+    if in_order:
+        return (set_readahead(facts, up=True), _SEVERAL, whole)
+    return (ahead, _SEVERAL, *by_option, whole)
+
+
+def _by_option(facts: Facts) -> tuple[Remedy, ...]:
+    """Larger calls are those of who asks for one thing after the other; requests jump where files are in pieces, too."""
+    calls = facts.calls
+    jumps = (calls.writing if facts.requests.direction == "write" else calls.reading).jump_share
+    in_order = jumps is not None and jumps < thresholds.IN_ORDER
+    deeper = for_users.deeper_by_option(facts)
+    return (for_users.larger_by_option(facts), deeper) if in_order else (deeper,)
 
 
 def _chain(facts: Facts, depth: float, service: float) -> tuple[Link, ...]:

@@ -3,6 +3,7 @@
 from iowhy.sentences import worded
 from iowhy.whys import named
 from iowhy.whys.facts import Facts
+from iowhy.whys.facts.installed import Starts
 from iowhy.whys.remedy import Remedy
 
 
@@ -40,6 +41,20 @@ def deeper_by_option(facts: Facts) -> Remedy:
             who=facts.run.who,
         ),
         risk="they complete in another order",
+    )
+
+
+def one_start(starts: Starts) -> Remedy:
+    """For a script that starts a program for each thing: what comes with each start comes once."""
+    return Remedy(
+        worded(
+            "shared.one-start",
+            "Let one {program} do all of it: it is started {processes:count} times, and syncs {syncs:count time} in each",
+            program=starts.program,
+            processes=starts.processes,
+            syncs=starts.syncs,
+        ),
+        risk="if it fails, the rest is not done",
     )
 
 

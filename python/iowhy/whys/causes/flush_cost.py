@@ -112,6 +112,8 @@ def find(facts: Facts) -> Candidate | None:
 
 def _of_little(facts: Facts, flush: float) -> bool:
     """Whether flushes that have little to write fill the time in syncs: what others move does not matter then."""
+    if facts.requests.flushes < FLUSHES_MIN:
+        return False
     most = thresholds.BYTES_PER_SYNC
     share = share_of_little(facts.relations, facts.requests.flushed, most)
     return share is not None and share * flush >= FLUSH_SHARE

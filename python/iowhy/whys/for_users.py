@@ -1,9 +1,13 @@
 """What the user of a program can do without changing it."""
 
+from msgspec.structs import replace
+
 from iowhy.sentences import worded
 from iowhy.whys import named
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.installed import Starts
+from iowhy.whys.facts.short_lived import ShortLived
+from iowhy.whys.facts.subject import SHELLS
 from iowhy.whys.remedy import Remedy
 
 
@@ -44,6 +48,22 @@ def deeper_by_option(facts: Facts) -> Remedy:
     )
 
 
+_FAILS = "if it fails, the rest is not done"
+#: One process for the work of many.
+FEWER = Remedy(worded("shared.fewer-processes", "Do the work in fewer processes"), risk=_FAILS)
+
+
+def fewer_starts(starts: ShortLived) -> Remedy:
+    """One process for the work of many, by who starts them."""
+    at_once = ""
+    if starts.starter == "find":
+        at_once = ": `-exec {program} … {{}} +` instead of `;`"
+    elif starts.starter in SHELLS:
+        at_once = ", such as many files at once (`xargs`)"
+    said = "Let one {program} do the work of many" + at_once
+    return replace(FEWER, do=worded("shared.fewer-starts", said, program=starts.program))
+
+
 def one_start(starts: Starts) -> Remedy:
     """For a script that starts a program for each thing: what comes with each start comes once."""
     return Remedy(
@@ -54,7 +74,7 @@ def one_start(starts: Starts) -> Remedy:
             processes=starts.processes,
             syncs=starts.syncs,
         ),
-        risk="if it fails, the rest is not done",
+        risk=_FAILS,
     )
 
 

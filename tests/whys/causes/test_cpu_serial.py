@@ -219,20 +219,20 @@ def starts(starter: str, processes: int, ns: int) -> Story:
 def test_many_processes_that_do_little_are_what_it_does(judged: Judge, starter: str) -> None:
     found = leads(judged(starts(starter, 1000, 1_600_000)), "cpu-serial", 0.75)
     assert found.who == starter and found.summary.id == "cpu-serial.starts"
-    assert found.fixes[0].do.id == "cpu-serial.fewer-starts"
+    assert found.fixes[0].do.id == "shared.fewer-starts"
     assert found.gain > 0.7
 
 
 def test_not_a_server_with_a_process_for_each_client(judged: Judge) -> None:
     found = finding(judged(starts("grep", 1000, 1_600_000)), "cpu-serial")
-    assert found is not None and found.fixes[0].do.id != "cpu-serial.fewer-starts"
+    assert found is not None and found.fixes[0].do.id != "shared.fewer-starts"
 
 
 @pytest.mark.parametrize(("processes", "ns"), [(20, 9_000_000), (100, 15_000_000)])
 def test_not_few_or_long_ones(judged: Judge, processes: int, ns: int) -> None:
     """A build: its compilers are many and take their time; and a script of some commands."""
     found = finding(judged(starts("make", processes, ns)), "cpu-serial")
-    assert found is None or found.fixes[0].do.id != "cpu-serial.fewer-starts"
+    assert found is None or found.fixes[0].do.id != "shared.fewer-starts"
 
 
 def of_a_file_each(processes: int, begun: float, own: bool = True) -> Story:
@@ -255,7 +255,7 @@ def of_a_file_each(processes: int, begun: float, own: bool = True) -> Story:
 def test_an_interpreter_that_begins_anew_for_each_file(judged: Judge) -> None:
     """Of a program of a tenth of a second, most is reading its modules: one process for all files saves that."""
     found = leads(judged(of_a_file_each(25, 0.9)), "cpu-serial", 0.5)
-    assert found.fixes[0].do.id == "cpu-serial.fewer-starts"
+    assert found.fixes[0].do.id == "shared.fewer-starts"
     assert found.summary.values["starting"] == pytest.approx(0.9, abs=0.02)
     assert found.gain / found.share == pytest.approx(0.8, abs=0.05)
 
@@ -267,4 +267,4 @@ def test_not_where_each_works_at_its_own_file_or_has_none(
     judged: Judge, processes: int, begun: float, own: bool
 ) -> None:
     found = finding(judged(of_a_file_each(processes, begun, own)), "cpu-serial")
-    assert found is None or found.fixes[0].do.id != "cpu-serial.fewer-starts"
+    assert found is None or found.fixes[0].do.id != "shared.fewer-starts"

@@ -4,12 +4,11 @@ from msgspec.structs import replace
 
 from iowhy.relations.cpu_limits import SERIAL_CORES
 from iowhy.sentences import Sentence, worded
-from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
+from iowhy.whys import classes, evidence, for_users, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.short_lived import FEW, MANY, SHORT_NS, STARTING, ShortLived
-from iowhy.whys.facts.subject import SHELLS
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
 from iowhy.whys.remedy import Remedy
 
@@ -26,6 +25,8 @@ STARTS = 0.5
 FILLED = 0.8
 # Of the CPUs' busy time in interrupts: the rest is not what is slow.
 OF_BUSY = 0.5
+# Of the CPUs in use, those of one thread from which the others are not worth a CPU of their own.
+ONE_THREAD = 0.9
 # Such a device is what may be waited for.
 WORKS = 0.3
 # No healthy disk's requests take so long, on the mean.
@@ -122,24 +123,9 @@ def _starting(facts: Facts, share: float, starts: ShortLived) -> Candidate:
         ),
         by_remedy={_FASTER: saving.twice("speed of the CPU's core")},
         confidence=0.9,
-        remedies=(_fewer(starts), _FASTER, evidence.by_function(facts)),
+        remedies=(for_users.fewer_starts(starts), _FASTER, evidence.by_function(facts)),
         needs=("thread_time",),
     )
-
-
-def _fewer(starts: ShortLived) -> Remedy:
-    """One process for the work of many, by who starts them."""
-    at_once = ""
-    if starts.starter == "find":
-        at_once = ": `-exec {program} … {{}} +` instead of `;`"
-    elif starts.starter in SHELLS:
-        at_once = ", such as many files at once (`xargs`)"
-    do = worded(
-        "cpu-serial.fewer-starts",
-        "Let one {program} do the work of many" + at_once,
-        program=starts.program,
-    )
-    return replace(_FEWER, do=do)
 
 
 def _may_be_many_programs(facts: Facts) -> bool:
@@ -208,7 +194,7 @@ def _saving(facts: Facts, no_room: bool, computing_syncs: bool) -> Saving:
     if facts.machine.quota_cores is not None:
         here = min(here, max(1.0, facts.machine.quota_cores))
     bound = links.bound_cpus(facts)
-    if bound is None or bound >= here or _bound(facts) is not None:
+    if bound is None or bound >= here or _rest(facts, used, bound) < GAIN:
         words = f"on all {here:.3g} CPUs"
     else:
         here, words = float(bound), f"on the {bound} CPUs that its threads may run on"
@@ -216,11 +202,11 @@ def _saving(facts: Facts, no_room: bool, computing_syncs: bool) -> Saving:
 
 
 def _bound(facts: Facts) -> int | None:
-    """The CPUs that its threads are bound to, if it already uses these."""
+    """The CPUs that its threads are bound to, if it already uses these, and could use more: one thread runs on one CPU anyway."""
     bound, used = links.bound_cpus(facts), facts.threads.cores_used
     if bound is None or used is None or _rest(facts, used, bound) >= GAIN:
         return None
-    return bound
+    return None if (facts.threads.top_share or 0.0) >= ONE_THREAD * used else bound
 
 
 def _rest(facts: Facts, used: float, cpus: float) -> float:
@@ -313,10 +299,6 @@ _IN_PARALLEL = Remedy(
     risk=_PARALLEL_RISK,
     for_authors=True,
 )
-_FEWER = Remedy(
-    worded("cpu-serial.fewer-processes", "Do the work in fewer processes"),
-    risk="if it fails, the rest is not done",
-)
 _WHERE = Remedy(
     worded("cpu-serial.see-functions", "See which functions take the time: `perf top`"),
     looks=True,
@@ -389,7 +371,7 @@ CAUSE = Cause(
     ),
     remedies=(
         _IN_PARALLEL,
-        _FEWER,
+        for_users.FEWER,
         _FASTER,
         _WHERE,
     ),

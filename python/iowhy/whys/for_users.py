@@ -5,9 +5,12 @@ from msgspec.structs import replace
 from iowhy.sentences import worded
 from iowhy.whys import named
 from iowhy.whys.facts import Facts
-from iowhy.whys.facts.installed import Starts
+from iowhy.whys.facts.compressing import compressing
+from iowhy.whys.facts.installed import Starts, computes_there
 from iowhy.whys.facts.short_lived import ShortLived
 from iowhy.whys.facts.subject import SHELLS
+from iowhy.whys.finding import Saving
+from iowhy.whys.program import at_work
 from iowhy.whys.remedy import Remedy
 
 
@@ -90,3 +93,45 @@ def before_others(facts: Facts) -> Remedy:
         ),
         risk="the other programs get slower" + ("" if pids else ", and it runs as root"),
     )
+
+
+def threads_by_option(facts: Facts) -> tuple[Remedy, ...]:
+    """For users of somebody else's program that computes in one thread, and of which no better is known."""
+    cpus = facts.machine.cpus
+    if cpus is None or not facts.somebody_elses or at_work(facts):
+        return ()
+    do = worded(
+        "shared.threads-by-option",
+        "Let {who} use {cpus} threads, if it has an option for that: `man {who}`",
+        who=facts.run.who,
+        cpus=cpus,
+    )
+    return (Remedy(do, risk="more memory in use"),)
+
+
+def compress_less(facts: Facts) -> dict[Remedy, Saving]:
+    """For who chooses how data is compressed, in an option or in code: if most of the time on a CPU compresses."""
+    found = compressing(facts.relations)
+    if found is None:
+        return {}
+    do = worded(
+        "shared.compress-less",
+        "Compress less: a lower level of {method}, a faster method, or none",
+        method=found.method,
+    )
+    saved = Saving(found.share, f"if {found.method} took no time")
+    return {Remedy(do, risk="the data takes more space"): saved}
+
+
+def computing_less(
+    facts: Facts,
+    by_option: tuple[Remedy, ...],
+    less: tuple[Remedy, ...],
+    parallel: Remedy | None,
+    others: tuple[Remedy, ...],
+) -> tuple[Remedy, ...]:
+    """The remedies of computing, in order: to compress may be all that somebody else's program is for, to its user last."""
+    first = () if parallel is None else (parallel,)
+    if by_option or not computes_there(facts.relations):
+        return (*by_option, *less, *first, *others)
+    return (*first, *others, *less)

@@ -268,3 +268,33 @@ def test_not_where_each_works_at_its_own_file_or_has_none(
 ) -> None:
     found = finding(judged(of_a_file_each(processes, begun, own)), "cpu-serial")
     assert found is None or found.fixes[0].do.id != "shared.fewer-starts"
+
+
+@pytest.mark.parametrize(
+    ("path", "threads", "first"),
+    [
+        ("/usr/bin/zpaq", 1, "shared.threads-by-option"),
+        ("/home/me/zpaq", 1, "cpu-serial.one-per-cpu"),  # its author divides its work
+        ("/usr/bin/zpaq", 3, "cpu-serial.one-per-cpu"),  # it has threads
+    ],
+)
+def test_somebody_elses_program_may_have_an_option_for_threads(
+    judged: Judge, path: str, threads: int, first: str
+) -> None:
+    story = Story(2.0, argv=(path, "a"))
+    for number in range(threads):
+        story.thread(10 + number, user=0.95)
+    fixes = fixes_of(leads(judged(story), "cpu-serial", 0.5))
+    assert fixes[0] == first
+    assert ("shared.threads-by-option" in fixes) is (first == "shared.threads-by-option")
+
+
+def test_one_thread_that_is_bound_waits_for_its_cpu_not_for_others(judged: Judge) -> None:
+    """Half of the time somebody else has that CPU: on its own, it computes as long as before."""
+    story = Story(4.0, argv=("taskset", "-c", "1", "optipng", "a.png"))
+    story.cpus = 2
+    verdict = judged(story.thread(user=0.5, runnable=0.5, on=(1,)).machine(busy=0.5))
+    found = finding(verdict, "cpu-serial")
+    assert found is not None and found.gain == pytest.approx(found.share / 2, abs=0.02)
+    assert not any("taskset" in one for one in found.remedies)
+    assert leads(verdict, "cpu-delayed", 0.4).gain == pytest.approx(0.5, abs=0.02)

@@ -62,27 +62,34 @@ def find(facts: Facts) -> Candidate | None:
     no_memory = budget.elapsed(classes.MEMORY) + evidence.reclaim_cpu(facts) >= thresholds.LISTED
     bound = _bound(facts)
     waits_more = budget.elapsed(*classes.STORAGE) > share
+    room = not (none_left or no_memory)
+    by_option = () if parallel or computing_syncs or bound is not None else for_users.threads_by_option(facts)
+    less = {} if computing_syncs else for_users.compress_less(facts)
     return Candidate(
         claims=_CLAIMS,
         chain=_chain(facts, share, computing_syncs),
         summary=_summary(facts, parallel, bound),
         who=program,
-        saving=_saving(facts, none_left or no_memory, bool(computing_syncs)),
+        saving=_saving(facts, not room, bool(computing_syncs)),
         by_less=None if computing_syncs else saving.half("work"),
         by_remedy={
             _FASTER: saving.twice("speed of the CPU's core"),
+            **less,
         },
         confidence=confidence,
         lowered_by=tuple(lowered),
-        remedies=_remedies(
+        remedies=for_users.computing_less(
             facts,
+            by_option if room else (),
+            tuple(less),
             None
-            if none_left or no_memory
+            if not room
             else evidence.sync_once(facts)
             if computing_syncs
             else replace(evidence.let_run_on_all(facts), for_authors=True)
             if bound is not None
             else _parallel(facts, program or facts.run.who),
+            (_FASTER, evidence.by_function(facts)),
         ),
         first=None if bound is None else f"{evidence.let_run_on_all(facts).do}, then",
         behind=("cpu-saturated",) if none_left else ("memory-pressure",) if no_memory else (),
@@ -202,11 +209,12 @@ def _saving(facts: Facts, no_room: bool, computing_syncs: bool) -> Saving:
 
 
 def _bound(facts: Facts) -> int | None:
-    """The CPUs that its threads are bound to, if it already uses these, and could use more: one thread runs on one CPU anyway."""
+    """The CPUs that its threads are bound to, if it already uses these, and does not only wait for them: then one thread is helped by that."""
     bound, used = links.bound_cpus(facts), facts.threads.cores_used
     if bound is None or used is None or _rest(facts, used, bound) >= GAIN:
         return None
-    return None if (facts.threads.top_share or 0.0) >= ONE_THREAD * used else bound
+    waits = evidence.delayed(facts) >= thresholds.LISTED
+    return None if waits and (facts.threads.top_share or 0.0) >= ONE_THREAD * used else bound
 
 
 def _rest(facts: Facts, used: float, cpus: float) -> float:
@@ -307,10 +315,6 @@ _FASTER = Remedy(
     worded("cpu-serial.faster-core", "Use a CPU with a faster single core"),
     risk="it costs more",
 )
-
-
-def _remedies(facts: Facts, first: Remedy | None) -> tuple[Remedy, ...]:
-    return (*(() if first is None else (first,)), _FASTER, evidence.by_function(facts))
 
 
 def _parallel(facts: Facts, who: str) -> Remedy:

@@ -67,6 +67,15 @@ def reads_decided_there(relations: Relations) -> bool:
     )
 
 
+def computes_there(relations: Relations) -> bool:
+    """As `syncs_decided_there`, of what computes."""
+    if not relations.has("thread_time"):
+        return False
+    return _decided_there(
+        relations, f"SELECT tid, cpu_ns AS ns, {_BY_ITSELF} AS calls FROM thread_totals"
+    )
+
+
 def _decided_there(relations: Relations, calls: str) -> bool:
     """Whether nearly all of some calls are those of programs that came with the system, each with many in one process: no script of
     one's own decides on them, and no code that an interpreter runs. Processes may have more in their names than their program.

@@ -235,8 +235,13 @@ def test_not_few_or_long_ones(judged: Judge, processes: int, ns: int) -> None:
     assert found is None or found.fixes[0].do.id != "shared.fewer-starts"
 
 
-def of_a_file_each(processes: int, begun: float, own: bool = True) -> Story:
-    """Processes of 50 ms that open the same module, the last time at that part of their lives, then each its own file."""
+def of_a_file_each(
+    processes: int, begun: float, own: bool = True, written: float | None = None
+) -> Story:
+    """Processes of 50 ms that open the same module, the last time at that part of their lives, then each its own file.
+
+    `written`: when each writes last.
+    """
     story = starts("bash", processes, 50 * MS)
     story.file(50, "/usr/share/module", KIB)
     step = story.elapsed // processes
@@ -244,10 +249,12 @@ def of_a_file_each(processes: int, begun: float, own: bool = True) -> Story:
         ino = 100 + number if own else 60
         story.file(ino, f"/data/{ino}", KIB)
         at = START + number * step
-        for name, when in ((50, begun), (ino, begun + 0.05)):
+        calls = [("openat", 50, begun), ("openat", ino, begun + 0.05)]
+        calls += [] if written is None else [("write", ino, written)]
+        for call, name, when in calls:
             story.add(
                 "syscalls", ts_ns=at + round(when * step), dur_ns=1000, cpu_ns=1000, runnable_ns=0, blocked_ns=0, sleeping_ns=0,
-                tgid=100 + number, tid=100 + number, name="openat", dev=FS, ino=name, ret=3,
+                tgid=100 + number, tid=100 + number, name=call, dev=FS, ino=name, ret=3,
             )  # fmt: skip
     return story
 
@@ -258,6 +265,15 @@ def test_an_interpreter_that_begins_anew_for_each_file(judged: Judge) -> None:
     assert found.fixes[0].do.id == "shared.fewer-starts"
     assert found.summary.values["starting"] == pytest.approx(0.9, abs=0.02)
     assert found.gain / found.share == pytest.approx(0.8, abs=0.05)
+
+
+def test_what_a_process_does_after_its_last_write_is_its_end(judged: Judge) -> None:
+    found = leads(judged(of_a_file_each(25, 0.4, written=0.7)), "cpu-serial", 0.5)
+    assert found.fixes[0].do.id == "shared.fewer-starts"
+    assert found.summary.values["starting"] == pytest.approx(0.7, abs=0.02)
+    # It reads for longer than that, and may have worked until then.
+    late = leads(judged(of_a_file_each(25, 0.4, written=0.95)), "cpu-serial", 0.5)
+    assert late.fixes[0].do.id != "shared.fewer-starts"
 
 
 @pytest.mark.parametrize(

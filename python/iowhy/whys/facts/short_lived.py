@@ -56,7 +56,8 @@ HAVING count(*) >= {MANY} AND sum(cpu_ns) <= {SHORT_NS} * count(*)
 ORDER BY sum(cpu_ns) DESC, starter
 LIMIT 1
 """
-# A file that less than half of the processes open is one's own; what each does until it opens the last one before, all do.
+# A file that less than half of the processes open is one's own; what each does until it opens the last one before, all do. After its
+# last write a process only ends: what it worked for is written.
 _LONGER = f"""
 WITH {_FIRST}, opened AS (
   SELECT p.starter, p.program, p.tgid, s.dev, s.ino, s.ts_ns
@@ -75,13 +76,19 @@ WITH {_FIRST}, opened AS (
   SELECT tgid, min(ts_ns) AS ts_ns FROM marked WHERE own GROUP BY tgid
 ), begun AS (
   SELECT m.tgid, max(m.ts_ns) AS ts_ns FROM marked AS m JOIN own AS o ON o.tgid = m.tgid WHERE m.ts_ns < o.ts_ns GROUP BY m.tgid
+), written AS (
+  SELECT s.tgid, max(s.ts_ns + coalesce(s.dur_ns, 0)) AS ts_ns FROM syscalls AS s JOIN begun AS b ON b.tgid = s.tgid
+  WHERE s.name IN {{writes}} AND s.ts_ns > b.ts_ns GROUP BY s.tgid
+), lives AS (
+  SELECT p.*, b.ts_ns - p.start_ns + coalesce(p.end_ns - w.ts_ns, 0) AS starting_ns
+  FROM started AS p LEFT JOIN begun AS b ON b.tgid = p.tgid LEFT JOIN written AS w ON w.tgid = p.tgid
 )
 SELECT p.starter, p.program, count(*) AS processes, sum(p.cpu_ns) AS cpu_ns,
   sum(p.cpu_ns) / nullif((SELECT sum(cpu_ns) FROM spent), 0) AS cpu_share,
-  sum(b.ts_ns - p.start_ns) / sum(p.end_ns - p.start_ns) AS starting
-FROM started AS p LEFT JOIN begun AS b ON b.tgid = p.tgid
+  sum(p.starting_ns) / sum(p.end_ns - p.start_ns) AS starting
+FROM lives AS p
 GROUP BY p.starter, p.program
-HAVING count(*) >= {FEW} AND sum(b.ts_ns - p.start_ns) >= {STARTING} * sum(p.end_ns - p.start_ns)
+HAVING count(*) >= {FEW} AND sum(p.starting_ns) >= {STARTING} * sum(p.end_ns - p.start_ns)
 ORDER BY sum(p.cpu_ns) DESC, p.starter, p.program
 LIMIT 1
 """
@@ -91,7 +98,11 @@ def measure(relations: Relations) -> ShortLived | None:
     """From the relation thread_totals and the files that are opened; None if no program started such processes."""
     if not (relations.has("threads") and relations.has("thread_time")):
         return None
-    words = {"shells": classes.quoted(SHELLS), "opens": classes.quoted(OPENS)}
+    words = {
+        "shells": classes.quoted(SHELLS),
+        "opens": classes.quoted(OPENS),
+        "writes": classes.quoted(classes.DATA_WRITES | classes.SYNC_CALLS),
+    }
     found = relations.first(ShortLived, _SHORT.format(**words))
     if found is not None or not relations.has("syscalls"):
         return found

@@ -4,8 +4,8 @@ import pytest
 
 from iowhy.recordings import Recording
 from iowhy.relations import Relations
-from iowhy.whys.facts.compressing import compressing
 from iowhy.whys.facts import Facts
+from iowhy.whys.facts.compressing import compressing
 from iowhy.whys.for_users import compress_less
 from tests.reports.conftest import Make
 from tests.stacks.conftest import MS, frames, sample, spent

@@ -39,13 +39,13 @@ def larger_by_option(facts: Facts) -> Remedy:
     )
 
 
-def deeper_by_option(facts: Facts) -> Remedy:
+def deeper_by_option(who: str) -> Remedy:
     """For users of somebody else's program that asks for one thing at a time, wherever it is."""
     return Remedy(
         worded(
             "shared.deeper-by-option",
             "Let {who} keep 16 requests in flight, if it has an option for that (depth, jobs, threads): `man {who}`",
-            who=facts.run.who,
+            who=who,
         ),
         risk="they complete in another order",
     )

@@ -279,7 +279,9 @@ def test_what_is_said_of_a_call_is_of_one_that_idles() -> None:
     assert set(not_io._WORDS) <= idle
 
 
-def tries(call: str, ret: int, *, path: str = "/srv/mbox.lock", last: int = 0, pauses: int = 4) -> Story:
+def tries(
+    call: str, ret: int, *, path: str = "/srv/mbox.lock", last: int = 0, pauses: int = 4
+) -> Story:
     """It sleeps a second four times, and before each pause a call ends so; in the end it ends as `last` says."""
     story = Story(4.0).thread(user=0.02).idle_call("clock_nanosleep", 0.97)
     story.file(77, path)

@@ -63,7 +63,11 @@ def find(facts: Facts) -> Candidate | None:
     bound = _bound(facts)
     waits_more = budget.elapsed(*classes.STORAGE) > share
     room = not (none_left or no_memory)
-    by_option = () if parallel or computing_syncs or bound is not None else for_users.threads_by_option(facts)
+    by_option = (
+        ()
+        if parallel or computing_syncs or bound is not None
+        else for_users.threads_by_option(facts)
+    )
     less = {} if computing_syncs else for_users.compress_less(facts)
     return Candidate(
         claims=_CLAIMS,

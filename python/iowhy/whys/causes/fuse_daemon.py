@@ -199,11 +199,19 @@ def _remedies(facts: Facts, found: Sequence[Served]) -> tuple[Remedy, ...]:
         do=worded(
             "fuse-daemon.copy-local",
             "Copy {data} to a local disk, and use the copy",
-            data=named.data(facts),
+            data=_in(facts, found[0].mount),
         ),
     )
     of_names = 2 * names >= sum(one.total_ns for one in found)
     return (_KEEP, copy, _MORE) if of_names else (copy, _MORE, _KEEP)
+
+
+def _in(facts: Facts, mount: str | None) -> str:
+    """Of its data what is served: it may have read more elsewhere."""
+    one = named.file(facts)
+    if mount is None or (one is not None and one.startswith(f"{mount}/")):
+        return named.data(facts)
+    return f"the files in {mount}"
 
 
 def _end(process: str, mount: str | None) -> Remedy:

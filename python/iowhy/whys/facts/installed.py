@@ -67,6 +67,17 @@ def reads_decided_there(relations: Relations) -> bool:
     )
 
 
+def reader(relations: Relations) -> str | None:
+    """The program that takes most of the time in reads."""
+    reads = f"name IN {classes.quoted(classes.DATA_READS)}"
+    return relations.value(
+        str,
+        f"""WITH names AS (SELECT tgid, arg_min(comm, abs(tid - tgid)) AS comm FROM threads GROUP BY tgid)
+        SELECT n.comm FROM call_sums AS c JOIN names AS n ON n.tgid = c.tgid WHERE c.{reads}
+        GROUP BY n.comm ORDER BY sum(c.total_ns) DESC, n.comm LIMIT 1""",
+    )
+
+
 def computes_there(relations: Relations) -> bool:
     """As `syncs_decided_there`, of what computes."""
     if not relations.has("thread_time"):

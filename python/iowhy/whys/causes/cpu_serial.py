@@ -368,7 +368,7 @@ CAUSE = Cause(
         Threshold(
             f"share of the CPU time in {MANY} short processes or more, for starting them to be the work, at least", STARTS, "share",
             f"of a program that starts processes of at most {SHORT_NS // 1_000_000} ms of CPU time each; or of {FEW} or more, each of which spends "
-            f"{STARTING:.0%} of its life or more on files that all of them open, before it opens one of its own",
+            f"{STARTING:.0%} of its life or more on files that all of them open, before it opens one that only it opens",
         ),
     ),
     fooled_by=(

@@ -51,9 +51,8 @@ def find(facts: Facts) -> Candidate | None:
     left_over = _left_over(facts)
     computing_syncs = links.sync_looks_long(facts)
     lowered = []
-    confidence = 0.9
+    confidence = 0.9 if machine.cpus is not None else 0.7
     if machine.cpus is None:
-        confidence = 0.7
         lowered.append("the number of CPUs is unknown")
     none_left = left_over is not None and left_over < LEFT_OVER and not facts.run.pasted
     if none_left:
@@ -86,13 +85,7 @@ def find(facts: Facts) -> Candidate | None:
             facts,
             by_option if room else (),
             tuple(less),
-            None
-            if not room
-            else evidence.sync_once(facts)
-            if computing_syncs
-            else replace(evidence.let_run_on_all(facts), for_authors=True)
-            if bound is not None
-            else _parallel(facts, program or facts.run.who),
+            _first(facts, bool(computing_syncs), bound, program) if room else None,
             (_FASTER, evidence.by_function(facts)),
         ),
         first=None if bound is None else f"{evidence.let_run_on_all(facts).do}, then",
@@ -104,6 +97,15 @@ def find(facts: Facts) -> Candidate | None:
         ),
         needs=("thread_time",),
     )
+
+
+def _first(facts: Facts, computing_syncs: bool, bound: int | None, program: str) -> Remedy:
+    """What divides the work, or leaves out what is done in vain."""
+    if computing_syncs:
+        return evidence.sync_once(facts)
+    if bound is not None:
+        return replace(evidence.let_run_on_all(facts), for_authors=True)
+    return _parallel(facts, program or facts.run.who)
 
 
 def _starts(facts: Facts) -> ShortLived | None:

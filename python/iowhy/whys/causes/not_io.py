@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from iowhy.invocation import as_root, quoted
 from iowhy.sentences import worded
-from iowhy.whys import classes, file_locks, next_command, saving
+from iowhy.whys import classes, locks_in_words, next_command, saving
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, duration, link, percent, plural
 from iowhy.whys.facts import Facts
@@ -115,17 +115,17 @@ def find(facts: Facts) -> Candidate | None:
     found = _most(facts, idle)
     what = None if found is None else _for_what(found)
     sleep = None if found is None else found.sleep
-    lock = file_locks.tried(facts, sleep)
+    lock = locks_in_words.tried(facts, sleep)
     return Candidate(
         claims=(Claim(frozenset({classes.IDLE})),),
         chain=chain_of(
             _asleep(idle),
             None if found is None else _in_call(facts, found),
-            None if lock is None else file_locks.shown(lock),
-            file_locks.opened(facts, sleep),
+            None if lock is None else locks_in_words.shown(lock),
+            locks_in_words.opened(facts, sleep),
             _storage(facts),
         ),
-        summary=file_locks.says(lock)
+        summary=locks_in_words.says(lock)
         if lock is not None
         else worded(
             "not-io.waits",
@@ -136,7 +136,7 @@ def find(facts: Facts) -> Candidate | None:
         if what
         else worded("not-io.sleeps", "sleeping, not waiting for I/O"),
         saving=saving.all_of_it("if what it waits for took no time"),
-        remedies=file_locks.remedies(facts, lock)
+        remedies=locks_in_words.remedies(facts, lock)
         if lock is not None
         else (*_without_limit(facts), *(_of_server(facts) or _remedies(facts, found, what))),
         needs=("thread_time",),
@@ -280,7 +280,7 @@ def _remedies(facts: Facts, found: _Call | None, what: str | None) -> tuple[Reme
         )
         return (pause,)
     if what == _FILE_LOCK:
-        return (file_locks.holder(facts, found.sleep), _of_calls(facts))
+        return (locks_in_words.holder(facts, found.sleep), _of_calls(facts))
     if found.sleep is not None and found.sleep.peer is not None and what.startswith("for the peer"):
         return (_of_peer(found.sleep.peer), _RECORD_TOO)
     if what == _EVENTS and not (found.sleep is not None and found.sleep.peers):

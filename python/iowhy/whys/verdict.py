@@ -13,10 +13,10 @@ from iowhy.whys.budget import Budget
 from iowhy.whys.cause import Cause
 from iowhy.whys.causes import causes, rivals_need
 from iowhy.whys.confidence import confidence, part_shown
+from iowhy.whys.decided_there import decided_there
 from iowhy.whys.facts import Facts, facts_of
 from iowhy.whys.failures import failures
 from iowhy.whys.finding import THE_PART, WITHOUT_RECORDER, Candidate, Claim, Finding, Link, Saving
-from iowhy.whys.for_users import without_syncs
 from iowhy.whys.in_whose_code import in_whose_code
 from iowhy.whys.language import in_its_language
 from iowhy.whys.layers_below import layers_below
@@ -264,7 +264,7 @@ def _finding(
     known = (*known, *program.in_code(code))
     of_syncs = bool(claims) and all(claim.classes == {classes.SYNC} for claim in claims)
     if of_syncs:
-        known, candidate = _decided_there(facts, known, cause, candidate)
+        known, candidate = decided_there(facts, known, cause, candidate)
     advice = in_its_language(facts, code, _advice(facts, known, cause, candidate, claims))
     fixes = tuple(_fix(made, candidate, share, one) for one in advice)
     # What ends more syncs gives more data up: there the safest stays first.
@@ -291,27 +291,6 @@ def _finding(
         headline=candidate.headline,
         who=candidate.who,
     )
-
-
-def _decided_there(
-    facts: Facts, known: tuple[Program, ...], cause: Cause, candidate: Candidate
-) -> tuple[tuple[Program, ...], Candidate]:
-    """Syncs that somebody else's program decides on: its user sets nothing in a library that it calls, and can leave out all
-    of them where the program is not known.
-    """
-    if facts.run.mode != "run" or not facts.syncs_decided_there:
-        return known, candidate
-    known = tuple(one for one in known if not one.by_library)
-    written = facts.written_filesystem
-    if known or (written and written.mounted_sync) or facts.calls.syncs_by_ring:
-        return known, candidate
-    others = candidate.remedies or cause.remedies
-    if candidate.remedy is not None:
-        others = (candidate.remedy, *others)
-    first = without_syncs(facts)
-    remedies = (first, *(one for one in others if not one.for_authors))
-    saved = {**candidate.by_remedy, first: Saving(1.0, "if nothing is synced")}
-    return known, replace(candidate, remedy=None, remedies=remedies, by_remedy=saved)
 
 
 def _once(known: tuple[Program, ...]) -> bool:

@@ -219,17 +219,98 @@ def starts(starter: str, processes: int, ns: int) -> Story:
 def test_many_processes_that_do_little_are_what_it_does(judged: Judge, starter: str) -> None:
     found = leads(judged(starts(starter, 1000, 1_600_000)), "cpu-serial", 0.75)
     assert found.who == starter and found.summary.id == "cpu-serial.starts"
-    assert found.fixes[0].do.id == "cpu-serial.fewer-starts"
+    assert found.fixes[0].do.id == "shared.fewer-starts"
     assert found.gain > 0.7
 
 
 def test_not_a_server_with_a_process_for_each_client(judged: Judge) -> None:
     found = finding(judged(starts("grep", 1000, 1_600_000)), "cpu-serial")
-    assert found is not None and found.fixes[0].do.id != "cpu-serial.fewer-starts"
+    assert found is not None and found.fixes[0].do.id != "shared.fewer-starts"
 
 
 @pytest.mark.parametrize(("processes", "ns"), [(20, 9_000_000), (100, 15_000_000)])
 def test_not_few_or_long_ones(judged: Judge, processes: int, ns: int) -> None:
     """A build: its compilers are many and take their time; and a script of some commands."""
     found = finding(judged(starts("make", processes, ns)), "cpu-serial")
-    assert found is None or found.fixes[0].do.id != "cpu-serial.fewer-starts"
+    assert found is None or found.fixes[0].do.id != "shared.fewer-starts"
+
+
+def of_a_file_each(
+    processes: int, begun: float, own: bool = True, written: float | None = None
+) -> Story:
+    """Processes of 50 ms that open the same module, the last time at that part of their lives, then each its own file.
+
+    `written`: when each writes last.
+    """
+    story = starts("bash", processes, 50 * MS)
+    story.file(50, "/usr/share/module", KIB)
+    step = story.elapsed // processes
+    for number in range(processes):
+        ino = 100 + number if own else 60
+        story.file(ino, f"/data/{ino}", KIB)
+        at = START + number * step
+        calls = [("openat", 50, begun), ("openat", ino, begun + 0.05)]
+        calls += [] if written is None else [("write", ino, written)]
+        for call, name, when in calls:
+            story.add(
+                "syscalls", ts_ns=at + round(when * step), dur_ns=1000, cpu_ns=1000, runnable_ns=0, blocked_ns=0, sleeping_ns=0,
+                tgid=100 + number, tid=100 + number, name=call, dev=FS, ino=name, ret=3,
+            )  # fmt: skip
+    return story
+
+
+def test_an_interpreter_that_begins_anew_for_each_file(judged: Judge) -> None:
+    """Of a program of a tenth of a second, most is reading its modules: one process for all files saves that."""
+    found = leads(judged(of_a_file_each(25, 0.9)), "cpu-serial", 0.5)
+    assert found.fixes[0].do.id == "shared.fewer-starts"
+    assert found.summary.values["starting"] == pytest.approx(0.9, abs=0.02)
+    assert found.gain / found.share == pytest.approx(0.8, abs=0.05)
+
+
+def test_what_a_process_does_after_its_last_write_is_its_end(judged: Judge) -> None:
+    found = leads(judged(of_a_file_each(25, 0.4, written=0.7)), "cpu-serial", 0.5)
+    assert found.fixes[0].do.id == "shared.fewer-starts"
+    assert found.summary.values["starting"] == pytest.approx(0.7, abs=0.02)
+    # It reads for longer than that, and may have worked until then.
+    late = leads(judged(of_a_file_each(25, 0.4, written=0.95)), "cpu-serial", 0.5)
+    assert late.fixes[0].do.id != "shared.fewer-starts"
+
+
+@pytest.mark.parametrize(
+    ("processes", "begun", "own"), [(25, 0.3, True), (5, 0.9, True), (25, 0.9, False)]
+)
+def test_not_where_each_works_at_its_own_file_or_has_none(
+    judged: Judge, processes: int, begun: float, own: bool
+) -> None:
+    found = finding(judged(of_a_file_each(processes, begun, own)), "cpu-serial")
+    assert found is None or found.fixes[0].do.id != "shared.fewer-starts"
+
+
+@pytest.mark.parametrize(
+    ("path", "threads", "first"),
+    [
+        ("/usr/bin/zpaq", 1, "shared.threads-by-option"),
+        ("/home/me/zpaq", 1, "cpu-serial.one-per-cpu"),  # its author divides its work
+        ("/usr/bin/zpaq", 3, "cpu-serial.one-per-cpu"),  # it has threads
+    ],
+)
+def test_somebody_elses_program_may_have_an_option_for_threads(
+    judged: Judge, path: str, threads: int, first: str
+) -> None:
+    story = Story(2.0, argv=(path, "a"))
+    for number in range(threads):
+        story.thread(10 + number, user=0.95)
+    fixes = fixes_of(leads(judged(story), "cpu-serial", 0.5))
+    assert fixes[0] == first
+    assert ("shared.threads-by-option" in fixes) is (first == "shared.threads-by-option")
+
+
+def test_one_thread_that_is_bound_waits_for_its_cpu_not_for_others(judged: Judge) -> None:
+    """Half of the time somebody else has that CPU: on its own, it computes as long as before."""
+    story = Story(4.0, argv=("taskset", "-c", "1", "optipng", "a.png"))
+    story.cpus = 2
+    verdict = judged(story.thread(user=0.5, runnable=0.5, on=(1,)).machine(busy=0.5))
+    found = finding(verdict, "cpu-serial")
+    assert found is not None and found.gain == pytest.approx(found.share / 2, abs=0.02)
+    assert not any("taskset" in one for one in found.remedies)
+    assert leads(verdict, "cpu-delayed", 0.4).gain == pytest.approx(0.5, abs=0.02)

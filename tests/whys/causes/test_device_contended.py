@@ -4,7 +4,7 @@ import pytest
 
 from tests.numbers_told import tells
 
-from ..conftest import Judge, absent, chain, leads
+from ..conftest import Judge, absent, chain, finding, leads
 from ..made import DISK, KIB, MS, START, Story
 
 
@@ -193,3 +193,15 @@ def test_not_where_its_own_requests_are_what_it_waits_for(judged: Judge) -> None
     )
     placed(story, since, 0.0, 0.3)
     absent(judged(story), "device-contended")
+
+
+@pytest.mark.parametrize(("others", "listed"), [(100, True), (60, False)])
+def test_a_third_of_the_device_is_no_longer_its_own(
+    judged: Judge, others: int, listed: bool
+) -> None:
+    """Others' requests are in flight as long as a third of all, or a quarter, always next to its own."""
+    story = reader()
+    story.requests(others, service=10 * MS, own=False, jump=True, ino=None, tgid=77)
+    found = finding(judged(story), "device-contended")
+    assert (found is not None) is listed
+    assert found is None or found.gain == pytest.approx(0.9 * 100 / 280, abs=0.05)

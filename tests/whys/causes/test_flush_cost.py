@@ -3,7 +3,7 @@
 from tests.numbers_told import tells
 
 from ..conftest import Judge, absent, chain, leads
-from ..made import KIB, MS, Story
+from ..made import KIB, MIB, MS, Story
 
 
 def syncer(flush: int, count: int = 400, name: str = "fdatasync") -> Story:
@@ -49,6 +49,23 @@ def test_not_one_flush_that_drains_a_bulk_write(judged: Judge) -> None:
     story = Story(2.0).caller("fsync", 1, blocked=1800 * MS, bytes_=None, reason="journal_commit")
     story.requests(500, op="write", bytes_=512 * KIB, service=MS).flushes(1, 1500 * MS)
     absent(judged(story), "flush-cost")
+
+
+def flushing(writes: int, mib: int) -> Story:
+    """A hundred syncs of 16 ms, of which a flush is 12; 200 MiB are written, each time just before one of them."""
+    story = Story(2.0).caller("fdatasync", 100, blocked=16 * MS, bytes_=None, reason="device_flush")
+    story.requests(writes, op="write", bytes_=mib * MIB, service=2 * MS, first=14 * MS)
+    return story.flushes(100, 12 * MS)
+
+
+def test_a_flush_that_has_little_to_write_costs_whatever_others_move(judged: Judge) -> None:
+    """An image's metadata between its data: on average 2 MiB for each sync, and most flushes have none of that."""
+    found = leads(judged(flushing(25, 8)), "flush-cost", 0.75)
+    assert found.summary.values["flushes"] == 100
+
+
+def test_not_flushes_each_of_which_writes_much(judged: Judge) -> None:
+    absent(judged(flushing(100, 2)), "flush-cost")
 
 
 def test_writes_that_sync_themselves(judged: Judge) -> None:

@@ -203,3 +203,23 @@ def test_no_word_of_a_disk_that_others_keep_busy(judged: Judge) -> None:
 
 def test_not_a_filesystem_of_the_kernel(judged: Judge) -> None:
     absent(judged(reader(kind="ext4", daemon=None, reason="page_read")), "fuse-daemon")
+
+
+def test_what_the_kernel_decompresses_itself_is_not_claimed(judged: Judge) -> None:
+    """It computes all the time: how quickly the kernel does the same is not known."""
+    story = reader("fuse.squashfuse")
+    story.tables["filesystems"][0]["daemon_cpu_ns"] = 1800 * MS
+    found = leads(judged(story), "fuse-daemon", 0.85)
+    (mounted,) = (one for one in found.fixes if one.do.id == "fuse-daemon.kernel-mount")
+    assert mounted.gain < 0.1
+    (copied,) = (one for one in found.fixes if one.do.id == "fuse-daemon.copy-local")
+    assert copied.gain == pytest.approx(found.share)
+
+
+def test_what_is_copied_is_below_the_mount(judged: Judge) -> None:
+    """It reads more of a library, elsewhere."""
+    story = reader("fuse.archivemount").file(500, "/usr/lib/libcrypto.so.3")
+    story.requests(40, service=MS, ino=500)
+    found = leads(judged(story), "fuse-daemon", 0.85)
+    (copied,) = (one for one in found.fixes if one.do.id == "fuse-daemon.copy-local")
+    assert "libcrypto" not in str(copied.do)

@@ -6,8 +6,8 @@ from iowhy.tables import calls
 from iowhy.whys.causes import not_io
 from tests.numbers_told import tells
 
-from ..conftest import Judge, absent, chain, fixes_of, leads, sentence
-from ..made import MS, START, Story
+from ..conftest import Judge, absent, chain, fixes_of, leads, links_of, sentence
+from ..made import FS, MS, START, Story
 
 
 def test_a_timer(judged: Judge) -> None:
@@ -88,7 +88,7 @@ def test_a_file_lock_is_named_though_the_call_is_not_one_of_idleness(judged: Jud
     story = Story(2.0).caller("flock", 2, sleeping=950 * MS, cpu=1_000, bytes_=None, gap_share=0.0)
     found = leads(judged(story), "not-io", 0.9)
     assert tells(chain(found), "flock", "2 calls")
-    assert "not-io.see-holder" in fixes_of(found)
+    assert "lock-file.see-holder" in fixes_of(found)
     assert not any("not known" in text for text in found.lowered_by)
 
 
@@ -122,7 +122,7 @@ def test_a_lock_on_a_file_is_the_call_that_it_sleeps_in(judged: Judge) -> None:
     for name in ("flock", "fcntl"):
         found = leads(judged(Story(2.0).thread(user=0.02).idle_call(name, 0.97)), "not-io", 0.9)
         assert f"in {name}: " in chain(found)
-        assert fixes_of(found)[0] == "not-io.see-holder"
+        assert fixes_of(found)[0] == "lock-file.see-holder"
         assert found.lowered_by == ()
 
 
@@ -277,3 +277,62 @@ def test_what_is_said_of_a_call_is_of_one_that_idles() -> None:
     """The words of a call that counts as none of these would never be said."""
     idle = {name for name, one in calls().items() if one.kind == "idle"}
     assert set(not_io._WORDS) <= idle
+
+
+def tries(
+    call: str, ret: int, *, path: str = "/srv/mbox.lock", last: int = 0, pauses: int = 4
+) -> Story:
+    """It sleeps a second four times, and before each pause a call ends so; in the end it ends as `last` says."""
+    story = Story(4.0).thread(user=0.02).idle_call("clock_nanosleep", 0.97)
+    story.file(77, path)
+    for number in range(pauses + 1):
+        for name, ino in ((call, None), ("openat", 77)):
+            story.add(
+                "syscalls", ts_ns=START + number * 990 * MS, dur_ns=1000, cpu_ns=1000, runnable_ns=0, blocked_ns=0, sleeping_ns=0,
+                tgid=10, tid=10, name=name, dev=None if ino is None else FS, ino=ino,
+                ret=3 if name != call else last if number == pauses else ret,
+            )  # fmt: skip
+    return story
+
+
+@pytest.mark.parametrize("call", ["link", "mkdir", "openat"])
+def test_a_lock_file_that_is_looked_for_after_each_pause(judged: Judge, call: str) -> None:
+    found = leads(judged(tries(call, -17)), "not-io", 0.9)
+    assert sentence(found.summary).id == "lock-file.waits"
+    assert sentence(found.summary).values["path"] == "/srv/mbox.lock"
+    assert fixes_of(found)[0] == "lock-file.remove-path" and "lock-file.tries" in links_of(found)
+
+
+def test_a_lock_file_without_a_name(judged: Judge) -> None:
+    found = leads(judged(tries("link", -17, path="/srv/tmp3")), "not-io", 0.9)
+    assert sentence(found.summary).values["path"] is None
+    assert fixes_of(found) == ["lock-file.which", "lock-file.remove"]
+
+
+@pytest.mark.parametrize(
+    "story",
+    [
+        tries("link", 0),  # nothing is in its way
+        tries("link", -2),  # it has another reason
+        tries("mkdir", -17, last=-17),  # a folder that is there anyway
+        tries("link", -17, pauses=1),  # most pauses are for something else
+    ],
+)
+def test_a_pause_of_its_own(judged: Judge, story: Story) -> None:
+    found = leads(judged(story), "not-io", 0.9)
+    assert fixes_of(found)[0] == "not-io.shorten-pause"
+
+
+def test_the_file_of_a_lock_is_what_was_opened_last_before(judged: Judge) -> None:
+    """A lock is taken in a call of which only the time is recorded."""
+    story = Story(4.0).thread(user=0.02).idle_call("flock", 0.97)
+    for number, path in enumerate(("/etc/conf", "/srv/sess_1", "/srv/later")):
+        story.file(70 + number, path)
+        at = START + (number + (1900 if number == 2 else 0)) * 2 * MS
+        story.add(
+            "syscalls", ts_ns=at, dur_ns=1000, cpu_ns=1000, runnable_ns=0, blocked_ns=0, sleeping_ns=0,
+            tgid=10, tid=10, name="openat", dev=FS, ino=70 + number, ret=3,
+        )  # fmt: skip
+    found = leads(judged(story), "not-io", 0.9)
+    assert found.fixes[0].do.values["path"] == "/srv/sess_1"
+    assert "lock-file.opened" in links_of(found)

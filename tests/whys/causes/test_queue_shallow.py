@@ -1,5 +1,7 @@
 """queue-shallow: one request at a time, to a quick device."""
 
+import pytest
+
 from ..conftest import Judge, absent, finding, fixes_of, leads
 from ..made import KIB, MS, Story
 
@@ -80,3 +82,27 @@ def test_somebody_elses_program_that_passes_the_cache_by_may_have_an_option(judg
     story.requests(1900, op="write", bytes_=32 * KIB, service=MS - 20_000, jump=True)
     story.argv = ("/usr/bin/ddrescue", "-D", "in", "out")
     assert fixes_of(leads(judged(story), "queue-shallow", 0.8))[0] == "shared.larger-by-option"
+
+
+@pytest.mark.parametrize(
+    ("argv", "jump", "first", "who"),
+    [
+        (("/usr/bin/qemu-img", "bench"), True, "shared.deeper-by-option", "qemu-img"),
+        (("/usr/bin/qemu-img", "bench"), False, "shared.larger-by-option", "qemu-img"),
+        (("bash", "bench.sh"), True, "shared.deeper-by-option", "qemu-img"),
+        (("/home/me/bench",), True, "queue-shallow.io-uring", None),
+    ],
+)
+def test_whose_calls_jump_has_more_in_flight_by_option(
+    judged: Judge, argv: tuple[str, ...], jump: bool, first: str, who: str | None
+) -> None:
+    story = Story(2.0, argv=argv).file(201, "/usr/bin/qemu-img").device(rotational=False)
+    story.caller(
+        "pread64", 1900, blocked=MS - 10_000, jump=jump, bytes_=32 * KIB, reason="direct_io"
+    )
+    story.requests(1900, bytes_=32 * KIB, service=MS - 20_000, jump=True)
+    for thread in story.tables["threads"]:
+        thread["comm"] = "bench" if argv[0].startswith("/home") else "qemu-img"
+    found = finding(judged(story), "queue-shallow")
+    assert found is not None and fixes_of(found)[0] == first
+    assert dict(found.fixes[0].do.values).get("who") == who

@@ -151,3 +151,12 @@ def test_a_job_of_small_reads_below_mpi_io(tmp_path: Path) -> None:
     assert tells(chain(found), "29,000", "30,000", "100 B") and found.gain > 0.38
     assert "romio_ds_write" in found.fixes[0].do
     absent(judge_with_rows(job(tmp_path / "b", {"POSIX": [{**posix, "small_reads": 14_000}]})), "small-requests")  # fmt: skip
+
+
+def test_many_files_are_not_the_one_that_it_reads(judged: Judge) -> None:
+    story = Story(0.25).caller("write", 100_000, cpu=1_000, bytes_=3, ino=[6, 7, 8])
+    story.caller("read", 50, tid=11, cpu=1_000, bytes_=4 * KIB, ino=5, gap="idle").file(5, "/in")
+    for ino in (6, 7, 8):
+        story.file(ino, f"/out/{ino}")
+    found = leads(judged(story), "small-requests", 0.9)
+    assert dict(found.fixes[0].do.values)["data"] == "its files"

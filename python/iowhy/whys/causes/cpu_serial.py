@@ -4,12 +4,11 @@ from msgspec.structs import replace
 
 from iowhy.relations.cpu_limits import SERIAL_CORES
 from iowhy.sentences import Sentence, worded
-from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
+from iowhy.whys import classes, evidence, for_users, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent
 from iowhy.whys.facts import Facts
-from iowhy.whys.facts.short_lived import MANY, SHORT_NS, ShortLived
-from iowhy.whys.facts.subject import SHELLS
+from iowhy.whys.facts.short_lived import FEW, MANY, SHORT_NS, STARTING, ShortLived
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
 from iowhy.whys.remedy import Remedy
 
@@ -26,6 +25,8 @@ STARTS = 0.5
 FILLED = 0.8
 # Of the CPUs' busy time in interrupts: the rest is not what is slow.
 OF_BUSY = 0.5
+# Of the CPUs in use, those of one thread from which the others are not worth a CPU of their own.
+ONE_THREAD = 0.9
 # Such a device is what may be waited for.
 WORKS = 0.3
 # No healthy disk's requests take so long, on the mean.
@@ -50,9 +51,8 @@ def find(facts: Facts) -> Candidate | None:
     left_over = _left_over(facts)
     computing_syncs = links.sync_looks_long(facts)
     lowered = []
-    confidence = 0.9
+    confidence = 0.9 if machine.cpus is not None else 0.7
     if machine.cpus is None:
-        confidence = 0.7
         lowered.append("the number of CPUs is unknown")
     none_left = left_over is not None and left_over < LEFT_OVER and not facts.run.pasted
     if none_left:
@@ -61,27 +61,32 @@ def find(facts: Facts) -> Candidate | None:
     no_memory = budget.elapsed(classes.MEMORY) + evidence.reclaim_cpu(facts) >= thresholds.LISTED
     bound = _bound(facts)
     waits_more = budget.elapsed(*classes.STORAGE) > share
+    room = not (none_left or no_memory)
+    by_option = (
+        ()
+        if parallel or computing_syncs or bound is not None
+        else for_users.threads_by_option(facts)
+    )
+    less = {} if computing_syncs else for_users.compress_less(facts)
     return Candidate(
         claims=_CLAIMS,
         chain=_chain(facts, share, computing_syncs),
         summary=_summary(facts, parallel, bound),
         who=program,
-        saving=_saving(facts, none_left or no_memory, bool(computing_syncs)),
+        saving=_saving(facts, not room, bool(computing_syncs)),
         by_less=None if computing_syncs else saving.half("work"),
         by_remedy={
             _FASTER: saving.twice("speed of the CPU's core"),
+            **less,
         },
         confidence=confidence,
         lowered_by=tuple(lowered),
-        remedies=_remedies(
+        remedies=for_users.computing_less(
             facts,
-            None
-            if none_left or no_memory
-            else evidence.sync_once(facts)
-            if computing_syncs
-            else replace(evidence.let_run_on_all(facts), for_authors=True)
-            if bound is not None
-            else _parallel(facts, program or facts.run.who),
+            by_option if room else (),
+            tuple(less),
+            _first(facts, bool(computing_syncs), bound, program) if room else None,
+            (_FASTER, evidence.by_function(facts)),
         ),
         first=None if bound is None else f"{evidence.let_run_on_all(facts).do}, then",
         behind=("cpu-saturated",) if none_left else ("memory-pressure",) if no_memory else (),
@@ -94,10 +99,19 @@ def find(facts: Facts) -> Candidate | None:
     )
 
 
+def _first(facts: Facts, computing_syncs: bool, bound: int | None, program: str) -> Remedy:
+    """What divides the work, or leaves out what is done in vain."""
+    if computing_syncs:
+        return evidence.sync_once(facts)
+    if bound is not None:
+        return replace(evidence.let_run_on_all(facts), for_authors=True)
+    return _parallel(facts, program or facts.run.who)
+
+
 def _starts(facts: Facts) -> ShortLived | None:
     """The processes that it started to do little each, where most of the CPU time is theirs."""
     found = facts.short_lived
-    return None if found is None or found.cpu_share < STARTS else found
+    return None if found is None or found.cpu_share * found.starting < STARTS else found
 
 
 def _starting(facts: Facts, share: float, starts: ShortLived) -> Candidate:
@@ -107,33 +121,24 @@ def _starting(facts: Facts, share: float, starts: ShortLived) -> Candidate:
         chain=_chain(facts, share, ()),
         summary=worded(
             "cpu-serial.starts",
-            "starting {processes:count} short processes, mostly {program}: {each:ns} of CPU time each",
+            "starting {processes:count} short processes, mostly {program}: {each:ns} of CPU time each"
+            if starts.starting == 1
+            else "starting {program} {processes:count} times, which is {starting:share} of what each does ({each:ns} of CPU time)",
+            starting=starts.starting,
             processes=starts.processes,
             program=starts.program,
             each=starts.cpu_ns / starts.processes,
         ),
         who=starts.starter,
-        saving=Saving(starts.cpu_share * (1 - 1 / starts.processes), "if one process did it all"),
+        saving=Saving(
+            starts.cpu_share * starts.starting * (1 - 1 / starts.processes),
+            "if one process did it all",
+        ),
         by_remedy={_FASTER: saving.twice("speed of the CPU's core")},
         confidence=0.9,
-        remedies=(_fewer(starts), _FASTER, evidence.by_function(facts)),
+        remedies=(for_users.fewer_starts(starts), _FASTER, evidence.by_function(facts)),
         needs=("thread_time",),
     )
-
-
-def _fewer(starts: ShortLived) -> Remedy:
-    """One process for the work of many, by who starts them."""
-    at_once = ""
-    if starts.starter == "find":
-        at_once = ": `-exec {program} … {{}} +` instead of `;`"
-    elif starts.starter in SHELLS:
-        at_once = ", such as many files at once (`xargs`)"
-    do = worded(
-        "cpu-serial.fewer-starts",
-        "Let one {program} do the work of many" + at_once,
-        program=starts.program,
-    )
-    return replace(_FEWER, do=do)
 
 
 def _may_be_many_programs(facts: Facts) -> bool:
@@ -202,7 +207,7 @@ def _saving(facts: Facts, no_room: bool, computing_syncs: bool) -> Saving:
     if facts.machine.quota_cores is not None:
         here = min(here, max(1.0, facts.machine.quota_cores))
     bound = links.bound_cpus(facts)
-    if bound is None or bound >= here or _bound(facts) is not None:
+    if bound is None or bound >= here or _rest(facts, used, bound) < GAIN:
         words = f"on all {here:.3g} CPUs"
     else:
         here, words = float(bound), f"on the {bound} CPUs that its threads may run on"
@@ -210,11 +215,12 @@ def _saving(facts: Facts, no_room: bool, computing_syncs: bool) -> Saving:
 
 
 def _bound(facts: Facts) -> int | None:
-    """The CPUs that its threads are bound to, if it already uses these."""
+    """The CPUs that its threads are bound to, if it already uses these, and does not only wait for them: then one thread is helped by that."""
     bound, used = links.bound_cpus(facts), facts.threads.cores_used
     if bound is None or used is None or _rest(facts, used, bound) >= GAIN:
         return None
-    return bound
+    waits = evidence.delayed(facts) >= thresholds.LISTED
+    return None if waits and (facts.threads.top_share or 0.0) >= ONE_THREAD * used else bound
 
 
 def _rest(facts: Facts, used: float, cpus: float) -> float:
@@ -307,10 +313,6 @@ _IN_PARALLEL = Remedy(
     risk=_PARALLEL_RISK,
     for_authors=True,
 )
-_FEWER = Remedy(
-    worded("cpu-serial.fewer-processes", "Do the work in fewer processes"),
-    risk="if it fails, the rest is not done",
-)
 _WHERE = Remedy(
     worded("cpu-serial.see-functions", "See which functions take the time: `perf top`"),
     looks=True,
@@ -319,10 +321,6 @@ _FASTER = Remedy(
     worded("cpu-serial.faster-core", "Use a CPU with a faster single core"),
     risk="it costs more",
 )
-
-
-def _remedies(facts: Facts, first: Remedy | None) -> tuple[Remedy, ...]:
-    return (*(() if first is None else (first,)), _FASTER, evidence.by_function(facts))
 
 
 def _parallel(facts: Facts, who: str) -> Remedy:
@@ -371,7 +369,8 @@ CAUSE = Cause(
         ),
         Threshold(
             f"share of the CPU time in {MANY} short processes or more, for starting them to be the work, at least", STARTS, "share",
-            f"of a program that starts processes of at most {SHORT_NS // 1_000_000} ms of CPU time each",
+            f"of a program that starts processes of at most {SHORT_NS // 1_000_000} ms of CPU time each; or of {FEW} or more, each of which spends "
+            f"{STARTING:.0%} of its life or more on files that all of them open, before it opens one that only it opens",
         ),
     ),
     fooled_by=(
@@ -382,7 +381,7 @@ CAUSE = Cause(
     ),
     remedies=(
         _IN_PARALLEL,
-        _FEWER,
+        for_users.FEWER,
         _FASTER,
         _WHERE,
     ),

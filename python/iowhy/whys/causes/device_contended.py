@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from iowhy.sentences import Sentence, worded
-from iowhy.whys import classes, evidence, links, named, next_command, saving
+from iowhy.whys import classes, evidence, links, named, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link, percent, size
 from iowhy.whys.facts import Facts
@@ -12,14 +12,15 @@ from iowhy.whys.facts.devices import scheduler
 from iowhy.whys.finding import Candidate, Claim
 from iowhy.whys.remedy import Remedy
 
-OTHERS = 0.5
+# As much makes it no longer the program's own device.
+OTHERS = thresholds.OTHERS
 BUSY = 0.6
 BESIDE = 0.5
 OURS = 0.5
 
 
 def find(facts: Facts) -> Candidate | None:
-    """Most of the device's request time belongs to other processes."""
+    """A good part of the device's request time belongs to other processes."""
     requests = facts.requests
     others = requests.others_share
     if not requests.known and not facts.run.pasted:
@@ -259,7 +260,7 @@ CAUSE = Cause(
     thresholds=(
         Threshold(
             "others' share of the request time, at least", OTHERS, "share",
-            "then the device works mostly for others",
+            "with less, what is seen of the device is the program's own doing",
         ),
         Threshold(
             "device busy while the program waits, at least", BUSY, "share",

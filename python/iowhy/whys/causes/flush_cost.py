@@ -7,6 +7,7 @@ from iowhy.whys import classes, evidence, links, named, next_command, saving, th
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link, percent, plural, size
 from iowhy.whys.facts import Facts
+from iowhy.whys.facts.flushing import share_of_little
 from iowhy.whys.facts.requests import Requests
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
 from iowhy.whys.remedy import Remedy
@@ -63,7 +64,7 @@ def find(facts: Facts) -> Candidate | None:
     if flush < FLUSH_SHARE or not requests.flushes:
         return None
     each = evidence.bytes_per_sync(facts)
-    if each is not None and each > thresholds.BYTES_PER_SYNC:
+    if each is not None and each > thresholds.BYTES_PER_SYNC and not _of_little(facts, flush):
         return None
     few = requests.flushes < FLUSHES_MIN
     spared = _without_commits(facts)
@@ -107,6 +108,15 @@ def find(facts: Facts) -> Candidate | None:
             else ()
         ),
     )
+
+
+def _of_little(facts: Facts, flush: float) -> bool:
+    """Whether flushes that have little to write fill the time in syncs: what others move does not matter then."""
+    if facts.requests.flushes < FLUSHES_MIN:
+        return False
+    most = thresholds.BYTES_PER_SYNC
+    share = share_of_little(facts.relations, facts.requests.flushed, most)
+    return share is not None and share * flush >= FLUSH_SHARE
 
 
 def _elsewhere(facts: Facts) -> Remedy:

@@ -44,14 +44,12 @@ def find(facts: Facts) -> Candidate | None:
     kind = (most.kind or "").removeprefix("fuse.")
     # Some mount as "fuse", without a name of their own.
     in_kernel = _IN_KERNEL.get(kind) or _IN_KERNEL.get(daemon.name or "" if daemon else "")
-    still = 0.5 if in_kernel in _STILL_COMPUTES else 1.0
-    left = (
-        "with half of the work: the kernel decompresses as well"
-        if still < 1
-        else "if only its disk took time"
-        if on_disk
-        else "if that process answered at once"
-    )
+    ended, left = 1 - on_disk, "if that process answered at once"
+    if in_kernel in _STILL_COMPUTES:
+        ended = (spends.rest or 0.0) if spends else 0.0
+        left = "without the way to that process; the kernel decompresses as well, how quickly is not known"
+    elif on_disk:
+        left = "if only its disk took time"
     advice = tuple(filter(None, (in_kernel, behind, next_step)))
     return Candidate(
         claims=(*claims(found), *_its_own(daemon)),
@@ -69,7 +67,7 @@ def find(facts: Facts) -> Candidate | None:
         ),
         saving=saving.all_of_it("if that process answered at once"),
         by_remedy={
-            **({in_kernel: Saving((1 - on_disk) * still, left)} if in_kernel else {}),
+            **({in_kernel: Saving(ended, left)} if in_kernel else {}),
             **({behind: Saving(on_disk, f"if it waited for no {where_from}")} if behind else {}),
         },
         remedy=advice[0] if silent is None else _end(process, most.mount),
@@ -201,11 +199,19 @@ def _remedies(facts: Facts, found: Sequence[Served]) -> tuple[Remedy, ...]:
         do=worded(
             "fuse-daemon.copy-local",
             "Copy {data} to a local disk, and use the copy",
-            data=named.data(facts),
+            data=_in(facts, found[0].mount),
         ),
     )
     of_names = 2 * names >= sum(one.total_ns for one in found)
     return (_KEEP, copy, _MORE) if of_names else (copy, _MORE, _KEEP)
+
+
+def _in(facts: Facts, mount: str | None) -> str:
+    """Of its data what is served: it may have read more elsewhere."""
+    one = named.file(facts)
+    if mount is None or (one is not None and one.startswith(f"{mount}/")):
+        return named.data(facts)
+    return f"the files in {mount}"
 
 
 def _end(process: str, mount: str | None) -> Remedy:

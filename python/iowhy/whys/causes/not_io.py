@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from iowhy.invocation import as_root, quoted
 from iowhy.sentences import worded
-from iowhy.whys import classes, next_command, saving
+from iowhy.whys import classes, locks_in_words, next_command, saving
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, duration, link, percent, plural
 from iowhy.whys.facts import Facts
@@ -114,14 +114,20 @@ def find(facts: Facts) -> Candidate | None:
         return _without_work(facts, idle, facts.waits_for_work)
     found = _most(facts, idle)
     what = None if found is None else _for_what(found)
+    sleep = None if found is None else found.sleep
+    lock = locks_in_words.tried(facts, sleep)
     return Candidate(
         claims=(Claim(frozenset({classes.IDLE})),),
         chain=chain_of(
             _asleep(idle),
             None if found is None else _in_call(facts, found),
+            None if lock is None else locks_in_words.shown(lock),
+            locks_in_words.opened(facts, sleep),
             _storage(facts),
         ),
-        summary=worded(
+        summary=locks_in_words.says(lock)
+        if lock is not None
+        else worded(
             "not-io.waits",
             "waiting {what}" + ("" if found is None else " in {call}") + ", not for I/O",
             what=what,
@@ -130,7 +136,9 @@ def find(facts: Facts) -> Candidate | None:
         if what
         else worded("not-io.sleeps", "sleeping, not waiting for I/O"),
         saving=saving.all_of_it("if what it waits for took no time"),
-        remedies=(*_without_limit(facts), *(_of_server(facts) or _remedies(facts, found, what))),
+        remedies=locks_in_words.remedies(facts, lock)
+        if lock is not None
+        else (*_without_limit(facts), *(_of_server(facts) or _remedies(facts, found, what))),
         needs=("thread_time",),
         confidence=0.75 if found is None else 0.9,
         lowered_by=()
@@ -272,7 +280,7 @@ def _remedies(facts: Facts, found: _Call | None, what: str | None) -> tuple[Reme
         )
         return (pause,)
     if what == _FILE_LOCK:
-        return (_holder(found), _of_calls(facts))
+        return (locks_in_words.holder(facts, found.sleep), _of_calls(facts))
     if found.sleep is not None and found.sleep.peer is not None and what.startswith("for the peer"):
         return (_of_peer(found.sleep.peer), _RECORD_TOO)
     if what == _EVENTS and not (found.sleep is not None and found.sleep.peers):
@@ -281,19 +289,6 @@ def _remedies(facts: Facts, found: _Call | None, what: str | None) -> tuple[Reme
         return (_WHICH_PEER, _RECORD_TOO)
     # What does the work is not in the recording: it can be recorded too.
     return (_RECORD_TOO,) if what == _CHILD else (_of_calls(facts),)
-
-
-def _holder(found: _Call) -> Remedy:
-    path = None if found.sleep is None else found.sleep.path
-    return Remedy(
-        worded(
-            "not-io.see-holder",
-            "See who holds the lock, while it waits: `lslocks -u"
-            + ("`" if path is None else " | grep {path}`"),
-            path=None if path is None else quoted(path),
-        ),
-        looks=True,
-    )
 
 
 def _of_peer(peer: Peer) -> Remedy:

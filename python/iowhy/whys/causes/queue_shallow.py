@@ -7,7 +7,7 @@ from iowhy.whys import classes, evidence, for_users, links, named, next_command,
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.causes.readahead_poor import set_readahead
 from iowhy.whys.chain import chain_of, duration, link, percent
-from iowhy.whys.facts import Facts
+from iowhy.whys.facts import Facts, installed
 from iowhy.whys.finding import Candidate, Claim, Link
 from iowhy.whys.remedy import Remedy
 
@@ -82,9 +82,9 @@ def _remedies(facts: Facts) -> tuple[Remedy, ...]:
             what=what,
         ),
     )
+    by_option = _by_option(facts)
     if evidence.direct_io(facts) or requests.direction == "write":
-        larger = (for_users.larger_by_option(facts),) if facts.somebody_elses else ()
-        return (_SEVERAL, *larger, whole)
+        return (*(() if by_option else (_SEVERAL,)), *by_option, whole)
     in_order = requests.jump_share is not None and requests.jump_share < thresholds.IN_ORDER
     ahead = replace(
         _AHEAD,
@@ -94,7 +94,23 @@ def _remedies(facts: Facts) -> tuple[Remedy, ...]:
             what=what,
         ),
     )
-    return (set_readahead(facts, up=True) if in_order else ahead, _SEVERAL, whole)
+    if in_order:
+        return (set_readahead(facts, up=True), _SEVERAL, whole)
+    return (ahead, *(() if by_option else (_SEVERAL,)), *by_option, whole)
+
+
+def _by_option(facts: Facts) -> tuple[Remedy, ...]:
+    """Of somebody else's program, also one that a script starts. Larger calls are for who asks for one thing after the other, which
+    its calls show: requests jump where files are in pieces, too."""
+    if not facts.somebody_elses:
+        reads = facts.requests.direction == "read" and facts.reads_decided_there
+        reader = installed.reader(facts.relations) if reads else None
+        return () if reader is None else (for_users.deeper_by_option(reader),)
+    calls = facts.calls
+    jumps = (calls.writing if facts.requests.direction == "write" else calls.reading).jump_share
+    in_order = jumps is not None and jumps < thresholds.IN_ORDER
+    deeper = for_users.deeper_by_option(facts.run.who)
+    return (for_users.larger_by_option(facts), deeper) if in_order else (deeper,)
 
 
 def _chain(facts: Facts, depth: float, service: float) -> tuple[Link, ...]:

@@ -153,8 +153,9 @@ def _larger_calls(facts: Facts, each: float | None) -> tuple[Remedy, ...]:
     )
     own = each if group.bytes is None else group.bytes / group.calls
     data = named.called(facts, names)
-    if data is None and named.in_device(facts, names):
-        data = "its input" if way == "Read" else "its output"
+    if data is None:
+        in_device = named.in_device(facts, names)
+        data = "its files" if not in_device else "its input" if way == "Read" else "its output"
     return _remedies(facts, own, way, data)
 
 

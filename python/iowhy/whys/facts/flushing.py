@@ -48,3 +48,32 @@ def flushing_ns(relations: Relations, devices: tuple[Flushed, ...]) -> float | N
         return None
     sql = _WALL_OF_ONE if len(devices) == 1 else _WALL
     return relations.value(float, sql.format(devs=", ".join(str(one.dev) for one in devices)))
+
+
+# Bytes that were written since the flush before are in the cache that it empties.
+_OF_LITTLE = """
+WITH events AS (
+  SELECT dev, begin_ns AS at_ns, 0 AS bytes, complete_ns - begin_ns AS flush_ns FROM flush_requests
+  WHERE dev IN ({devs}) AND counted AND complete_ns IS NOT NULL
+  UNION ALL
+  SELECT dev, complete_ns, bytes, NULL FROM counted_requests
+  WHERE dev IN ({devs}) AND op = 'write' AND complete_ns IS NOT NULL
+), summed AS (
+  SELECT dev, at_ns, flush_ns, sum(bytes) OVER (PARTITION BY dev ORDER BY at_ns, flush_ns NULLS FIRST ROWS UNBOUNDED PRECEDING) AS written
+  FROM events
+), each AS (
+  SELECT flush_ns, written - coalesce(lag(written) OVER (PARTITION BY dev ORDER BY at_ns), 0) AS bytes
+  FROM summed WHERE flush_ns IS NOT NULL
+)
+SELECT sum(flush_ns) FILTER (WHERE bytes <= {most})::DOUBLE / nullif(sum(flush_ns), 0) FROM each
+"""
+
+
+def share_of_little(
+    relations: Relations, devices: tuple[Flushed, ...], most: float
+) -> float | None:
+    """Of the time of their flushes, the share (0..1) of those that had at most so many bytes to write; None: not known."""
+    if not devices:
+        return None
+    sql = _OF_LITTLE.format(devs=", ".join(str(one.dev) for one in devices), most=most)
+    return relations.value(float, sql)

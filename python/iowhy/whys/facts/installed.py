@@ -3,6 +3,8 @@
 import re
 from pathlib import PurePath
 
+from msgspec import Struct
+
 from iowhy.recordings.manifest import Command
 from iowhy.recordings.sql_text import text_literal
 from iowhy.relations import Relations
@@ -16,8 +18,20 @@ _SYSTEM = r"/(usr/(local/)?)?(s?bin|lib(64|exec)?|share|games)/.*|/(opt|snap|nix
 _NAMED = ".*/{0}|.*/s?bin/{0}[.-][^/]*"
 #: Of the time in syncs, or in reads, those of such programs from which they are all that counts.
 _MOST = 0.9
+#: So many processes of a program are the loop of a script. If each syncs as often as the others, and a file this often at
+#: the most, the syncs come with its start and its end; what it does again and again is of its own work.
+_LOOP = 8
+_SYNCS_PER_FILE = 3
 #: Syncs or reads of one process from which the program decides on them, and not the script that starts it for each.
 _BY_ITSELF = 5
+
+
+class Starts(Struct, frozen=True):
+    """Processes of one program that a script started, each of which syncs so often."""
+
+    program: str
+    processes: int
+    syncs: int
 
 
 def somebody_elses(command: Command, relations: Relations) -> bool:
@@ -53,6 +67,26 @@ def reads_decided_there(relations: Relations) -> bool:
     )
 
 
+def reader(relations: Relations) -> str | None:
+    """The program that takes most of the time in reads."""
+    reads = f"name IN {classes.quoted(classes.DATA_READS)}"
+    return relations.value(
+        str,
+        f"""WITH names AS (SELECT tgid, arg_min(comm, abs(tid - tgid)) AS comm FROM threads GROUP BY tgid)
+        SELECT n.comm FROM call_sums AS c JOIN names AS n ON n.tgid = c.tgid WHERE c.{reads}
+        GROUP BY n.comm ORDER BY sum(c.total_ns) DESC, n.comm LIMIT 1""",
+    )
+
+
+def computes_there(relations: Relations) -> bool:
+    """As `syncs_decided_there`, of what computes."""
+    if not relations.has("thread_time"):
+        return False
+    return _decided_there(
+        relations, f"SELECT tid, cpu_ns AS ns, {_BY_ITSELF} AS calls FROM thread_totals"
+    )
+
+
 def _decided_there(relations: Relations, calls: str) -> bool:
     """Whether nearly all of some calls are those of programs that came with the system, each with many in one process: no script of
     one's own decides on them, and no code that an interpreter runs. Processes may have more in their names than their program.
@@ -76,3 +110,27 @@ def _decided_there(relations: Relations, calls: str) -> bool:
         """
     )
     return (part or 0.0) >= _MOST
+
+
+_STARTS = f"""
+WITH names AS (SELECT tgid, arg_min(comm, abs(tid - tgid)) AS comm, any_value(ppid) AS ppid FROM threads GROUP BY tgid
+), each AS (
+  SELECT n.comm, p.comm AS starter, t.tgid, count(*) AS syncs, count(DISTINCT (s.dev, s.ino)) AS files, sum(s.dur_ns) AS ns
+  FROM sync_calls AS s JOIN threads AS t ON t.tid = s.tid
+  JOIN names AS n ON n.tgid = t.tgid LEFT JOIN names AS p ON p.tgid = n.ppid
+  GROUP BY n.comm, p.comm, t.tgid
+)
+SELECT comm AS program, count(*) AS processes, median(syncs)::BIGINT AS syncs
+FROM each
+WHERE comm <> starter AND regexp_full_match(starter, {text_literal(INTERPRETERS.pattern)})
+GROUP BY comm, starter
+HAVING count(*) >= {_LOOP} AND quantile_disc(syncs, 0.25) = quantile_disc(syncs, 0.75)
+  AND sum(syncs) <= {_SYNCS_PER_FILE} * sum(files) AND sum(ns) >= {_MOST} * (SELECT sum(ns) FROM each)
+"""
+
+
+def syncing_starts(relations: Relations) -> Starts | None:
+    """The program that a script starts for each thing, where nearly all syncs come with that; None if there is none."""
+    if not all(relations.has(table) for table in ("syscalls", "threads")):
+        return None
+    return relations.first(Starts, _STARTS)

@@ -9,7 +9,9 @@ from iowhy.relations import Relations
 
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "busybox"})
 #: A version may stand behind the name.
-INTERPRETERS = re.compile(rf"(python|perl|ruby|node|php|lua|Rscript|java|{'|'.join(SHELLS)})[\d.]*")
+INTERPRETERS = re.compile(
+    rf"(python|perl|ruby|node|php|lua|R(script)?|java|{'|'.join(SHELLS)})[\d.]*"
+)
 #: Programs that only start another one.
 _WRAPPERS = frozenset(
     {

@@ -1,0 +1,53 @@
+"""How much of its computing compresses: libraries for that, in the stacks of its time on a CPU."""
+
+import re
+
+from msgspec import Struct
+
+from iowhy.recordings.sql_text import text_literal
+from iowhy.relations import Relations
+from iowhy.whys import classes
+
+#: Libraries that compress, by what they are called, with the method.
+_METHODS = {
+    "lzma": "xz", "z": "deflate", "z-ng": "deflate", "deflate": "deflate", "isal": "deflate", "zstd": "zstd", "bz2": "bzip2",
+    "lz4": "lz4", "brotlienc": "brotli", "snappy": "snappy",
+}  # fmt: skip
+_LIBRARY = rf"lib({'|'.join(map(re.escape, _METHODS))})[.-].*"
+#: Functions that undo it: of a library's that have names. What has none may do either.
+_UNDOES = r".*(decompress|uncompress|inflate|decode|unpack).*"
+#: Of its CPU time, from which that is what it computes.
+LEAST = 0.5
+
+
+class Compressing(Struct, frozen=True):
+    """The method, and its part (0..1) of the time on a CPU."""
+
+    method: str
+    share: float
+
+
+_SHARE = f"""
+WITH spent AS (
+  SELECT s.user_stack_id, sum(s.class_ns) AS ns
+  FROM stack_times AS s JOIN budget_classes AS c ON c.key = s.class
+  WHERE c.class IN {{cpu}} GROUP BY s.user_stack_id
+), libraries AS (
+  SELECT user_stack_id, max(regexp_extract(module, {text_literal(_LIBRARY)}, 1)) AS library,
+    bool_or(regexp_full_match(lower(name), {text_literal(_UNDOES)})) AS undoes
+  FROM named_frames WHERE regexp_full_match(module, {text_literal(_LIBRARY)}) GROUP BY user_stack_id
+)
+SELECT l.library AS method, sum(t.ns)::DOUBLE / nullif((SELECT sum(ns) FROM spent), 0) AS share
+FROM spent AS t JOIN libraries AS l ON l.user_stack_id = t.user_stack_id WHERE NOT l.undoes
+GROUP BY l.library ORDER BY share DESC, method LIMIT 1
+"""
+
+
+def compressing(relations: Relations) -> Compressing | None:
+    """The method that most of the time on a CPU is in; None: less than half of it, or stacks were not sampled."""
+    if not (relations.has("stack_samples") and relations.has("user_stacks")):
+        return None
+    found = relations.first(Compressing, _SHARE.format(cpu=classes.quoted(classes.CPU)))
+    if found is None or found.share < LEAST:
+        return None
+    return Compressing(_METHODS[found.method], found.share)

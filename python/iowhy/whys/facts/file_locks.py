@@ -1,0 +1,74 @@
+"""Locks on files that another process holds: of which file, and those that are files themselves."""
+
+from msgspec import Struct
+
+from iowhy.relations import Relations
+from iowhy.whys import classes
+from iowhy.whys.facts.copied_up import OPENS
+from iowhy.whys.facts.sleeps import LOCKS, TIMERS, Sleep
+
+#: Calls that make a file, or fail if it is there (EEXIST): a link, or open with O_EXCL.
+_MAKES = frozenset({"link", "linkat", "mkdir", "mkdirat", "symlink", "symlinkat"}) | OPENS
+#: Folders are made whether they are there or not (`mkdir -p`): only one that is made in the end was waited for.
+_FOLDERS = frozenset({"mkdir", "mkdirat"})
+_EXISTS = -17
+#: Of the pauses, tries from which the pauses are between them; and at least so many.
+_MOST = 0.5
+_TRIES = 2
+#: Of a wait for a lock, a gap between other calls of the thread that is this wait.
+_GAP = 0.5
+
+
+class LockFile(Struct, frozen=True):
+    """A file that is there, which a call failed so often to make. `path` is None if not known."""
+
+    call: str
+    tries: int
+    path: str | None = None
+
+
+_TRIED = f"""
+SELECT name AS call, count(*) FILTER (WHERE ret = {_EXISTS}) AS tries
+FROM syscalls WHERE name IN {classes.quoted(_MAKES)}
+GROUP BY name
+HAVING count(*) FILTER (WHERE ret = {_EXISTS}) >= greatest({_TRIES}, {{least}})
+  AND (name NOT IN {classes.quoted(_FOLDERS)} OR arg_max(ret, ts_ns) >= 0)
+ORDER BY tries DESC, name LIMIT 1
+"""
+_NAMED = f"""
+SELECT f.path FROM syscalls AS s JOIN named_files AS f ON f.dev = s.dev AND f.ino = s.ino
+WHERE s.name IN {classes.quoted(OPENS)} AND regexp_full_match(f.path, '.*[./_-](lock|lck)|.*/lock[^/]*')
+GROUP BY f.path ORDER BY count(*) DESC, f.path LIMIT 1
+"""
+
+
+def lock_file(relations: Relations, sleep: Sleep | None) -> LockFile | None:
+    """What is tried again after each pause; None: nothing is, or that is not known."""
+    if sleep is None or sleep.call not in TIMERS or not relations.has("syscalls"):
+        return None
+    found = relations.first(LockFile, _TRIED.format(least=_MOST * sleep.calls))
+    if found is None:
+        return None
+    return LockFile(found.call, found.tries, relations.value(str, _NAMED))
+
+
+_BEFORE = f"""
+WITH calls AS (
+  SELECT s.name, s.dev, s.ino, s.ts_ns, coalesce(lead(s.ts_ns) OVER (ORDER BY s.ts_ns), r.end_ns) - s.ts_ns AS gap_ns
+  FROM syscalls AS s CROSS JOIN recording AS r WHERE s.tid = {{tid}}
+), longest AS (
+  SELECT ts_ns, gap_ns FROM calls ORDER BY gap_ns DESC NULLS LAST LIMIT 1
+)
+SELECT f.path FROM calls AS c JOIN longest AS l ON c.ts_ns <= l.ts_ns AND l.gap_ns >= {{least}}
+JOIN named_files AS f ON f.dev = c.dev AND f.ino = c.ino AND f.kind = 'file'
+WHERE c.name IN {classes.quoted(OPENS)} ORDER BY c.ts_ns DESC LIMIT 1
+"""
+
+
+def opened_before(relations: Relations, sleep: Sleep | None) -> str | None:
+    """The file that a thread opened last before it waited for a lock: the call that takes the lock is recorded without its file."""
+    if sleep is None or sleep.call not in LOCKS or not relations.has("syscalls"):
+        return None
+    return sleep.path or relations.value(
+        str, _BEFORE.format(tid=sleep.tid, least=_GAP * sleep.total_ns)
+    )

@@ -9,7 +9,7 @@ from iowhy.invocation import as_root, quoted
 from iowhy.sentences import Sentence, worded
 from iowhy.tables import calls
 from iowhy.whys import classes, named, next_command, saving, thresholds
-from iowhy.whys.cause import Cause, Threshold
+from iowhy.whys.cause import Cause, Clue, Threshold
 from iowhy.whys.chain import chain_of, link, percent
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts import daemon as work
@@ -334,13 +334,15 @@ CAUSE = Cause(
     ),
     remedies=_REMEDIES,
     find=find,
+    explains=classes.named("read write sync user kernel runnable idle"),
     unseen_without=("syscalls",),
+    clues=(Clue("files", _is_there),),
     settled_by=next_command.CALLS,
     beats=(
         "cache-cold", "device-contended", "device-saturated", "device-slow", "flush-cost",
         "metadata-cold", "queue-shallow", "random-access", "readahead-poor", "small-requests",
         "sync-storm", "cache-thrash", "cpu-serial", "cpu-saturated", "filesystem-cpu",
         "data-journaled", "device-capped", "file-fragmented", "filesystem-full", "io-throttled",
-        "journal-entangled", "partial-writes", "writeback-scattered",
+        "journal-entangled", "partial-writes", "writeback-scattered", "not-io",
     ),
 )  # fmt: skip

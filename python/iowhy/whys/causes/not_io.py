@@ -395,6 +395,7 @@ CAUSE = Cause(
     ),
     remedies=(_SEEN, _RECORD_TOO),
     find=find,
+    explains=classes.named("idle"),
     unseen_without=("thread_time",),
     settled_by=next_command.CALLS,
 )  # fmt: skip

@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from iowhy.invocation import quoted
 from iowhy.sentences import worded
-from iowhy.whys import named, next_command, saving, thresholds
+from iowhy.whys import classes, named, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, plural
 from iowhy.whys.facts import Facts
@@ -173,6 +173,7 @@ CAUSE = Cause(
         _COMPARE,
     ),
     find=find,
+    explains=classes.named("read write sync idle"),
     settled_by=next_command.CALLS,
     beats=(
         "cache-cold", "device-contended", "device-saturated", "device-slow", "flush-cost",

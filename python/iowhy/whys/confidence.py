@@ -53,10 +53,12 @@ _DESCRIBED = frozenset(
 
 
 #: Classes of time of which a table alone shows something: it has the calls that are not kept one by one, or the names of threads, by which
-#: servers are known, and which thread waits for which.
+#: servers are known, and which thread waits for which, or what flushes take.
 _SHOWS = {
     "syscall_totals": frozenset({classes.IDLE, classes.KERNEL}),
     "threads": frozenset({classes.IDLE}),
+    "flush_sums": frozenset({classes.SYNC}),
+    "flushing_sums": frozenset({classes.SYNC}),
 }
 #: Sensors of causes that find the command's own part by its threads.
 _KNOWS_ITS_OWN = frozenset({"page_cache", "dirty_throttle", "async_operations"})

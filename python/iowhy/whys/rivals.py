@@ -1,7 +1,7 @@
 """What could be first in a finding's place, had it been seen: causes for which what shows them is missing or not whole.
 
 Such a cause could have the time that it `explains`: what nobody claims, what nothing names, and what those claim that it beats. If that is
-as much as the finding then keeps, the finding is no surer than what that cause is seen by is whole.
+as much as can be saved of what the finding then keeps, the finding is no surer than what that cause is seen by is whole.
 """
 
 from collections.abc import Iterator
@@ -36,7 +36,8 @@ def _unseen(facts: Facts) -> Iterator[tuple[Cause, tuple[str, ...]]]:
     """Causes that may be missed, each with the sensors by which it is seen that are not whole."""
     lacking = {name for name in sensors() if _lacks(facts, name)}
     for cause in causes() if lacking else ():
-        of_it = [one for one in cause.unseen_without if one in lacking]
+        clues = {one.sensor for one in cause.clues}
+        of_it = [one for one in cause.unseen_without if one in lacking - clues]
         of_it += [one.sensor for one in cause.clues if one.sensor in lacking and one.could_be(facts)]  # fmt: skip
         if of_it:
             yield cause, tuple(of_it)
@@ -69,4 +70,5 @@ def _first(
         of_its(part) for part, way in zip(parts, gives_way, strict=True) if way
     )
     keeps = sum(parts[at]) - (of_its(parts[at]) if gives_way[at] else 0.0)
-    return gets >= max(LISTED, keeps)
+    # The largest gain is first.
+    return gets >= max(LISTED, keeps * min(1.0, candidate.saving.part))

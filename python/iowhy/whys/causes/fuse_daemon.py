@@ -9,14 +9,14 @@ from iowhy.invocation import as_root, quoted
 from iowhy.sentences import Sentence, worded
 from iowhy.tables import calls
 from iowhy.whys import classes, named, next_command, saving, thresholds
-from iowhy.whys.cause import Cause, Clue, Threshold
+from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link, percent
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts import daemon as work
 from iowhy.whys.facts.served import Served, is_there, served
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
 from iowhy.whys.remedy import Remedy
-from iowhy.whys.served_time import claims, share_of, unanswered, waits
+from iowhy.whys.served_time import claims, clues, share_of, unanswered, waits
 
 #: Of the waiting, what the process waits for its own disk, from which that is what to end.
 MOSTLY = 0.5
@@ -336,7 +336,7 @@ CAUSE = Cause(
     find=find,
     explains=classes.named("read write sync user kernel runnable idle"),
     unseen_without=("syscalls",),
-    clues=(Clue("files", _is_there),),
+    clues=clues(_is_there),
     settled_by=next_command.CALLS,
     beats=(
         "cache-cold", "device-contended", "device-saturated", "device-slow", "flush-cost",

@@ -50,8 +50,7 @@ _WORDS = {
 
 
 _SEEN = Remedy(
-    worded("not-io.see-calls", "See in which calls it waits: `iowhy report syscalls`"),
-    looks=True,
+    worded("not-io.see-calls", "See in which calls it waits: `iowhy report syscalls`"), looks=True
 )
 _WHICH_PEER = Remedy(
     worded("not-io.see-peer", "See which peer it waits for, while it waits: `ss -tunp`"),

@@ -11,7 +11,7 @@ from iowhy.whys.facts import Facts
 from iowhy.whys.facts.served import Answers, answers, is_there, served
 from iowhy.whys.finding import Candidate, Link
 from iowhy.whys.remedy import Remedy
-from iowhy.whys.served_time import claims, share_of, unanswered, waits
+from iowhy.whys.served_time import claims, clues, share_of, unanswered, waits
 
 #: Listed below.
 _QUEUED = 0.1
@@ -173,6 +173,7 @@ CAUSE = Cause(
         _COMPARE,
     ),
     find=find,
+    clues=clues(_is_there),
     explains=classes.named("read write sync idle"),
     settled_by=next_command.CALLS,
     beats=(
@@ -180,6 +181,6 @@ CAUSE = Cause(
         "metadata-cold", "queue-shallow", "random-access", "readahead-poor", "small-requests",
         "sync-storm", "cache-thrash", "data-journaled", "device-capped", "file-fragmented",
         "filesystem-full", "io-throttled", "journal-entangled", "partial-writes",
-        "writeback-scattered", "filesystem-cpu",
+        "writeback-scattered", "filesystem-cpu", "not-io",
     ),
 )  # fmt: skip

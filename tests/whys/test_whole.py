@@ -84,6 +84,7 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "copied-up",
         "one-journal",
         "cold-file",
+        "idle",
         "far",
         "written-in-part",
         "quota",
@@ -209,6 +210,8 @@ def test_nor_is_one_without_what_a_rival_needs(name: str, sensor: str, tmp_path:
         ("one-row", "threads", ("flush-cost", 0.9)),
         # Nothing is written for others, and what CPUs do is less of the time.
         ("one-row", "journal_commits", ("flush-cost", 0.9)),
+        # Nobody serves a file of it: which calls it sleeps in is not known, but not for whom.
+        ("idle", "syscall_totals", ("not-io", 0.75)),
         # Nothing of it is on an overlay.
         ("cold-file", "stacks", ("cache-cold", 0.85)),
     ],

@@ -46,7 +46,7 @@ def _unseen(facts: Facts) -> Iterator[tuple[Cause, tuple[str, ...]]]:
 def _lacks(facts: Facts, sensor: str) -> bool:
     """Whether it did not run, or any of its tables is not whole."""
     run = facts.run
-    differ = {one.table for one in (*run.mismatches, *facts.shorts)}
+    differ = {one.table for one in run.mismatches} | {one.table for one in facts.shorts}
     differ |= {name for name, lost in run.lost.items() if lost}
     return not facts.recording.ran(sensor) or not differ.isdisjoint(tables_of((sensor,)))
 

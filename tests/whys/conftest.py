@@ -11,9 +11,9 @@ from iowhy.recordings import Recording
 from iowhy.reports import run
 from iowhy.sentences import Sentence
 from iowhy.whys.answer import too_short
-from iowhy.whys.causes import causes
+from iowhy.whys.causes import cause_named, causes
 from iowhy.whys.facts import Facts
-from iowhy.whys.finding import Finding
+from iowhy.whys.finding import OF_TIME, Finding
 from iowhy.whys.verdict import Verdict, judge, verdict_of
 
 from . import advice
@@ -70,6 +70,10 @@ def with_rows(recording: Recording, verdict: Verdict) -> Verdict:
     # Of other tools' texts, what a report has depends on what they tell.
     told = frozenset(recording.manifest.tables) if recording.manifest.source == "diagnose" else None
     for one in verdict.findings:
+        # What it claims it says that it can: where it is not seen, others are as sure as that leaves them.
+        if recording.manifest.source == "live" and one.share_of in OF_TIME:
+            cause = cause_named(one.cause)
+            assert cause is not None and cause.explains.issuperset(one.classes), one.cause
         for link in one.chain:
             if (one.cause, link.report, told) not in _OPENED:
                 _OPENED.add((one.cause, link.report, told))

@@ -132,7 +132,7 @@ def find(facts: Facts) -> Candidate | None:
 
 CAUSE = Cause(
     "made-up", "Made up", "Nothing.", "Not.", (Threshold("x", 1, "times", "one"),), ("all",),
-    (Remedy(worded("made-up.wait", "wait")),), find, beats=("cpu-serial",), settled_by=next_command.SYNC,
+    (Remedy(worded("made-up.wait", "wait")),), find, explains=frozenset({classes.USER}), beats=("cpu-serial",), settled_by=next_command.SYNC,
 )
 """
 

@@ -6,7 +6,6 @@ from itertools import combinations
 import pytest
 
 from iowhy.sentences import worded
-from iowhy.whys import classes
 from iowhy.whys.budget import Piece
 from iowhy.whys.causes import causes
 from iowhy.whys.finding import Candidate, Claim, Saving
@@ -15,43 +14,7 @@ from iowhy.whys.settle import settle
 from .conftest import BY_NAME
 
 #: What each takes time of, in recordings (of jobs' logs and pasted texts alone, see the end).
-TIME = {
-    "cache-cold": "read",
-    "cache-thrash": "read kernel",
-    "cpu-delayed": "ready",
-    "cpu-saturated": "user kernel ready",
-    "cpu-serial": "user kernel ready",
-    "cpu-throttled": "user kernel ready",
-    "data-journaled": "write sync throttled",
-    "device-capped": "read write sync",
-    "device-contended": "read write sync",
-    "device-failing": "read write sync",
-    "device-saturated": "read write sync",
-    "device-slow": "read write sync",
-    "dirty-throttled": "throttled",
-    "file-fragmented": "read write sync throttled",
-    "filesystem-cpu": "read write sync kernel ready",
-    "filesystem-frozen": "lock",
-    "filesystem-full": "write sync",
-    "flush-cost": "sync",
-    "fuse-daemon": "read write sync user kernel ready",
-    "io-throttled": "read write sync throttled",
-    "journal-entangled": "sync",
-    "lock-contended": "lock",
-    "memory-pressure": "memory kernel",
-    "metadata-cold": "read lock",
-    "not-io": "idle",
-    "overlay-copy-up": "read write sync kernel",
-    "partial-writes": "read",
-    "queue-shallow": "read write",
-    "random-access": "read write",
-    "readahead-poor": "read",
-    "remote-storage": "read write sync",
-    "small-requests": "read write kernel user ready",
-    "spills": "read write sync throttled lock memory kernel",
-    "sync-storm": "sync kernel",
-    "writeback-scattered": "write throttled sync",
-}
+TIME = {cause.name: cause.explains for cause in causes() if cause.explains}
 #: Found in logs of jobs alone, or (healthy) without any time; those among them that meet are ordered, too.
 OTHERS = {
     "healthy", "io-not-overlapped", "metadata-storm", "mpi-io-exchange", "ranks-uneven", "read-again", "stripes-few",
@@ -90,24 +53,19 @@ def test_no_pair_is_left_out() -> None:
     left = [
         (one, other)
         for one, other in combinations(TIME, 2)
-        if {*TIME[one].split()} & {*TIME[other].split()}
+        if TIME[one] & TIME[other]
         and not (other in beats[one] or one in beats[other])
         and {one, other} not in spared
     ]
     assert left == []
 
 
-#: The words of TIME for classes of the budget.
-CLASS = {
-    "read": classes.READ, "write": classes.WRITE, "sync": classes.SYNC, "throttled": classes.THROTTLED, "lock": classes.LOCK,
-    "memory": classes.MEMORY, "user": classes.USER, "kernel": classes.KERNEL, "ready": classes.RUNNABLE, "idle": classes.IDLE,
-}  # fmt: skip
 ORDERED = [
-    (first, second, word)
+    (first, second, cls)
     for first in TIME
     for second in TIME
     if second in BY_NAME[first].beats
-    for word in sorted({*TIME[first].split()} & {*TIME[second].split()})
+    for cls in sorted(TIME[first] & TIME[second])
 ]
 
 
@@ -119,16 +77,16 @@ def claiming(cls: str, part: float) -> Candidate:
 def test_the_one_that_leads_takes_what_both_want_however_little_it_wants() -> None:
     """Of time of one class, the one explains a third and the other all: that gets what is left, whichever is looked for first."""
     wrong = []
-    for first, second, word in ORDERED:
-        pieces = (Piece(CLASS[word], None, None, None, 100, 90, elapsed=0.9),)
+    for first, second, cls in ORDERED:
+        pieces = (Piece(cls, None, None, None, 100, 90, elapsed=0.9),)
         found = [
-            (BY_NAME[first], claiming(CLASS[word], 1 / 3)),
-            (BY_NAME[second], claiming(CLASS[word], 1.0)),
+            (BY_NAME[first], claiming(cls, 1 / 3)),
+            (BY_NAME[second], claiming(cls, 1.0)),
         ]
-        (one, rest), left = settle(pieces, found)
-        (turned_rest, turned_one), _ = settle(pieces, found[::-1])
+        (one, rest), _, left = settle(pieces, found)
+        (turned_rest, turned_one), *_ = settle(pieces, found[::-1])
         if [one, rest, turned_one, turned_rest, *left] != pytest.approx([0.3, 0.6, 0.3, 0.6, 0]):
-            wrong.append((first, second, word))
+            wrong.append((first, second, cls))
     assert len(ORDERED) > 200 and not wrong
 
 

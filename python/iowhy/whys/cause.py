@@ -24,6 +24,13 @@ class Threshold(Struct, frozen=True):
     reason: str
 
 
+class Clue(Struct, frozen=True):
+    """A sensor without which a cause is not seen in some recordings: in those of which the rest says that it `could_be` there."""
+
+    sensor: str
+    could_be: Callable[[Facts], bool] = lambda _: True
+
+
 class Cause(Struct, frozen=True):
     """One reason for slowness: all that is known of it. No module outside iowhy.whys.causes names one.
 
@@ -37,6 +44,8 @@ class Cause(Struct, frozen=True):
     `trouble` is what it is to settings that may help (`iowhy.tuning`), which know no cause by its name.
     `explains_errors` are errors of calls that it says enough of: they are not said again.
     `unseen_without` are sensors: where one of them did not run, that it was not found does not say that it was not there.
+    `clues` are those without which it may be missed, among them those of `unseen_without` that do not always matter. `explains` are the classes of the budget that it can claim: what it might take had it been
+    seen (`iowhy.whys.rivals`).
     """
 
     name: str
@@ -55,6 +64,8 @@ class Cause(Struct, frozen=True):
     trouble: str | None = None
     explains_errors: tuple[str, ...] = ()
     unseen_without: tuple[str, ...] = ()
+    clues: tuple[Clue, ...] = ()
+    explains: frozenset[str] = frozenset()
     only_if: Callable[[Facts, tuple[Finding, ...]], bool] | None = None
 
     @property

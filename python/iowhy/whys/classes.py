@@ -25,6 +25,11 @@ UNEXPLAINED = _CLASSES["unexplained"].name
 ALL = tuple(entry.name for entry in _CLASSES.values())
 
 
+def named(keys: str) -> frozenset[str]:
+    """Those with these keys in classes.toml."""
+    return frozenset(_CLASSES[key].name for key in keys.split())
+
+
 def _of(*groups: str) -> frozenset[str]:
     return frozenset(entry.name for entry in _CLASSES.values() if entry.group in groups)
 

@@ -53,10 +53,12 @@ _DESCRIBED = frozenset(
 
 
 #: Classes of time of which a table alone shows something: it has the calls that are not kept one by one, or the names of threads, by which
-#: servers are known, and which thread waits for which.
+#: servers are known, and which thread waits for which, or what flushes take.
 _SHOWS = {
     "syscall_totals": frozenset({classes.IDLE, classes.KERNEL}),
     "threads": frozenset({classes.IDLE}),
+    "flush_sums": frozenset({classes.SYNC}),
+    "flushing_sums": frozenset({classes.SYNC}),
 }
 #: Sensors of causes that find the command's own part by its threads.
 _KNOWS_ITS_OWN = frozenset({"page_cache", "dirty_throttle", "async_operations"})
@@ -77,7 +79,7 @@ def confidence(
     reasons = list(candidate.lowered_by)
     if facts.manifest.source != "live":
         rivals = ()
-    hangs_on = _tables((*candidate.needs, *_BASIS[facts.budget.basis], *rivals))
+    hangs_on = tables_of((*candidate.needs, *_BASIS[facts.budget.basis], *rivals))
     hangs_on -= {one for one in hangs_on & _SHOWS.keys() if not _matters(facts, candidate, one)}
     for factor, most, said in (
         *_of_rows(facts, hangs_on),
@@ -89,7 +91,7 @@ def confidence(
     return max(0.05, min(0.99, value)), tuple(reasons)
 
 
-def _tables(names: Collection[str]) -> frozenset[str]:
+def tables_of(names: Collection[str]) -> frozenset[str]:
     """What sensors fill, of these names those that are; sums of it, and what describes it."""
     own = {table for name in names for table in _filled(name)}
     return frozenset(own | {one.name for one in tables().values() if one.sums in own})

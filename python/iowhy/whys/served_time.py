@@ -1,8 +1,9 @@
 """Of the time budget, what waits for filesystems that a process or a server serves."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from iowhy.whys import classes
+from iowhy.whys.cause import Clue
 from iowhy.whys.chain import count, duration, link, percent
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.served import Served
@@ -72,3 +73,12 @@ def waits(found: Sequence[Served], share: float, where: str) -> tuple[Link, Link
             "syscalls" if most.reason is None else "waits",
         ),
     )
+
+
+def clues(is_there: Callable[[Facts], bool]) -> tuple[Clue, ...]:
+    """What shows that sleep is for such a filesystem: the calls, and which files they are on; nothing if none is mounted."""
+
+    def could_be(facts: Facts) -> bool:
+        return not facts.relations.has("filesystems") or is_there(facts)
+
+    return Clue("files", could_be), Clue("syscalls", could_be)

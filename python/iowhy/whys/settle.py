@@ -8,8 +8,8 @@ from iowhy.whys.thresholds import LISTED
 
 def settle(
     pieces: tuple[Piece, ...], found: list[tuple[Cause, Candidate]]
-) -> tuple[list[float], list[float]]:
-    """Each candidate's share of the elapsed time, so that no time is claimed twice, and what is left of each piece.
+) -> tuple[list[float], list[list[float]], list[float]]:
+    """Each candidate's share of the elapsed time, so that no time is claimed twice, its part of each piece, and what is left of each.
 
     Candidates take their claims one after the other: first those that no other one present
     beats, among them the one that claims most. What is taken is gone. Before all others come those that claim what a device takes
@@ -18,6 +18,7 @@ def settle(
     left = [piece.elapsed for piece in pieces]
     wanted = [_wanted(pieces, candidate.claims) for _, candidate in found]
     shares = [0.0] * len(found)
+    parts = [[0.0] * len(pieces) for _ in found]
     waiting = set(range(len(found)))
 
     def worth(index: int) -> float:
@@ -52,8 +53,9 @@ def settle(
         taken = _taken(left, *wanted[first])
         shares[first] = sum(taken)
         if shares[first] >= LISTED:
+            parts[first] = taken
             left = [have - took for have, took in zip(left, taken, strict=True)]
-    return shares, left
+    return shares, parts, left
 
 
 def _taken(left: list[float], wanted: list[float], following: list[float]) -> list[float]:

@@ -11,7 +11,7 @@ from iowhy.units import percent
 from iowhy.whys import answer, classes, program
 from iowhy.whys.budget import Budget
 from iowhy.whys.cause import Cause
-from iowhy.whys.causes import causes, rivals_need
+from iowhy.whys.causes import causes
 from iowhy.whys.confidence import confidence, part_shown
 from iowhy.whys.decided_there import decided_there
 from iowhy.whys.facts import Facts, facts_of
@@ -23,6 +23,7 @@ from iowhy.whys.layers_below import layers_below
 from iowhy.whys.phases import PhaseDone, phases
 from iowhy.whys.program import Program
 from iowhy.whys.remedy import Fix, Remedy, worth_first
+from iowhy.whys.rivals import TIME, rivals_need
 from iowhy.whys.settle import settle
 from iowhy.whys.shared_remedies import together
 from iowhy.whys.statements import statements
@@ -125,17 +126,18 @@ def verdict_of(facts: Facts) -> Verdict:
             candidate = with_wake_ups(facts, candidate)
             (found if cause.only_if is None else in_place_of_others).append((cause, candidate))
     known = program.at_work(facts) if found else ()
-    shares, left = settle(budget.pieces, found)
+    shares, parts, left = settle(budget.pieces, found)
+    needed = rivals_need(facts, found, parts, left)
     findings = [
-        _finding(facts, made, known, cause, candidate, share, _beaten(cause, found, shares))
-        for (cause, candidate), share in zip(found, shares, strict=True)
+        _finding(facts, made, known, cause, candidate, share, need, _beaten(cause, found, shares))
+        for (cause, candidate), share, need in zip(found, shares, needed, strict=True)
         if share >= LISTED or candidate.comes_first
     ]
     findings = _ordered(together(findings), {c.name: candidate.behind for c, candidate in found})
     findings.sort(key=lambda finding: not finding.comes_first)
     findings = [
         *(
-            _finding(facts, made, known, cause, candidate, 0.0, ())
+            _finding(facts, made, known, cause, candidate, 0.0, TIME, ())
             for cause, candidate in in_place_of_others
             if cause.only_if is not None and cause.only_if(facts, tuple(findings))
         ),
@@ -253,9 +255,10 @@ def _finding(
     cause: Cause,
     candidate: Candidate,
     share: float,
+    rivals: tuple[str, ...],
     also: tuple[str, ...],
 ) -> Finding:
-    value, lowered = confidence(facts, candidate, rivals_need(cause.name))
+    value, lowered = confidence(facts, candidate, rivals)
     # What has been done is not there to be done in a trial.
     provable = candidate.provable and not _once(known)
     lever = (candidate.experiment or cause.experiment) if provable else None

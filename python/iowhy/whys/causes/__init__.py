@@ -20,10 +20,3 @@ def causes() -> tuple[Cause, ...]:
 def cause_named(name: str | None) -> Cause | None:
     """The cause of that name; None if there is none (another version's, or no name)."""
     return next((one for one in causes() if one.name == name), None)
-
-
-@cache
-def rivals_need(cause: str) -> tuple[str, ...]:
-    """The sensors without which none is found that would explain what this cause does: time, and what those need that beat it."""
-    rivals = (one for one in causes() if cause in one.beats)
-    return ("thread_time", *(sensor for one in rivals for sensor in one.unseen_without))

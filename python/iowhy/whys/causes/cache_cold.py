@@ -212,6 +212,7 @@ CAUSE = Cause(
     remedies=(evidence.READ_FIRST, SET, _FEWER),
     experiment="cache-warm",
     find=find,
+    explains=classes.named("read"),
     unseen_without=("page_cache",),
     settled_by=next_command.CACHE,
     beats=("device-saturated", "queue-shallow"),

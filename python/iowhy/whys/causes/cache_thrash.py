@@ -531,6 +531,7 @@ CAUSE = Cause(
     remedies=(_PARTS, RAISE_LIMIT, MORE_MEMORY, _PAST_IT),
     experiment="memory-unlimited",
     find=find,
+    explains=classes.named("read kernel"),
     unseen_without=("page_cache",),
     settled_by=next_command.CACHE,
     beats=(

@@ -125,6 +125,7 @@ CAUSE = Cause(
         DEDICATED_CPUS,
     ),
     find=find,
+    explains=classes.named("runnable"),
     unseen_without=("thread_time", "cpu_samples"),
     settled_by=next_command.CPU,
     beats=("cpu-saturated", "cpu-serial"),

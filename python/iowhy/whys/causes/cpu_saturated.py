@@ -4,7 +4,7 @@ from iowhy.invocation import as_root
 from iowhy.relations.cpu_limits import SATURATED, SHORTAGE
 from iowhy.sentences import Sentence, worded
 from iowhy.whys import classes, evidence, for_users, links, next_command, saving, thresholds
-from iowhy.whys.cause import Cause, Threshold
+from iowhy.whys.cause import Cause, Clue, Threshold
 from iowhy.whys.chain import chain_of, link, percent, plural
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.served import is_there, served
@@ -269,7 +269,9 @@ CAUSE = Cause(
     ),
     experiment="cpu-quota",
     find=find,
+    explains=classes.named("user kernel runnable"),
     unseen_without=("thread_time",),
+    clues=(Clue("cpu_samples"),),
     settled_by=next_command.CPU,
     beats=("cpu-serial",),
 )  # fmt: skip

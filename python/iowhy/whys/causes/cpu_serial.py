@@ -387,6 +387,7 @@ CAUSE = Cause(
     ),
     experiment="cpu-quota",
     find=find,
+    explains=classes.named("user kernel runnable"),
     unseen_without=("thread_time",),
     settled_by=next_command.CPU,
 )  # fmt: skip

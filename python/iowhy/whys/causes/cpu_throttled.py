@@ -220,6 +220,7 @@ CAUSE = Cause(
     ),
     experiment="cpu-quota",
     find=find,
+    explains=classes.named("user kernel runnable"),
     unseen_without=("thread_time", "cgroup_samples"),
     settled_by=next_command.CPU,
     beats=("cpu-saturated", "cpu-delayed", "cpu-serial"),

@@ -133,6 +133,7 @@ CAUSE = Cause(
     ),
     remedies=(_ONCE, _LARGER),
     find=find,
+    explains=classes.named("write sync throttled"),
     trouble="metadata",
     unseen_without=("syscalls", "block_requests"),
     settled_by=next_command.DEVICE,

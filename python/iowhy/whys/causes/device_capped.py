@@ -444,6 +444,8 @@ CAUSE = Cause(
     ),
     remedies=(_RAISE, _LARGER, evidence.COMPRESS),
     find=find,
+    unseen_without=("disk_samples",),
+    explains=classes.named("read write sync"),
     settled_by=next_command.DEVICE,
     beats=("device-saturated", "device-slow", "queue-shallow", "random-access", "small-requests", "cache-cold", "metadata-cold", "readahead-poor",
         "dirty-throttled"),

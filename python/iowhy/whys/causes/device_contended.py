@@ -288,6 +288,7 @@ CAUSE = Cause(
     ),
     experiment="fast-device",
     find=find,
+    explains=classes.named("read write sync"),
     trouble="neighbours",
     settled_by=next_command.DEVICE,
     beats=(

@@ -224,6 +224,7 @@ CAUSE = Cause(
     ),
     remedies=(_REPLACE, _LOOK),
     find=find,
+    explains=classes.named("read write sync"),
     settled_by=next_command.DEVICE,
     beats=("device-slow",),
     explains_errors=("EIO",),

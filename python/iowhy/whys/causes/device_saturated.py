@@ -489,5 +489,6 @@ CAUSE = Cause(
     remedies=(_LARGER, evidence.COMPRESS, _FASTER, _SPLIT),
     experiment="io-contention",
     find=find,
+    explains=classes.named("read write sync"),
     settled_by=next_command.DEVICE,
 )  # fmt: skip

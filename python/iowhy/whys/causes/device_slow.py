@@ -390,6 +390,7 @@ CAUSE = Cause(
     remedies=(_CHECK, _MOVE),
     experiment="fast-device",
     find=find,
+    explains=classes.named("read write sync"),
     settled_by=next_command.DEVICE,
     beats=("device-saturated", "queue-shallow", "random-access", "small-requests", "cache-cold", "metadata-cold", "readahead-poor"),
 )  # fmt: skip

@@ -156,6 +156,7 @@ CAUSE = Cause(
     remedies=(_RAISE, evidence.COMPRESS, _EARLIER),
     experiment="fast-device",
     find=find,
+    explains=classes.named("throttled"),
     trouble="dirty pages",
     unseen_without=("waits",),
     settled_by=next_command.DIRTY,

@@ -359,6 +359,7 @@ CAUSE = Cause(
     remedies=(_COPY, _ALLOCATE),
     experiment="preallocate",
     find=find,
+    explains=classes.named("read write sync throttled"),
     unseen_without=("block_requests", "extents"),
     settled_by=next_command.FILE,
     beats=(

@@ -338,6 +338,7 @@ CAUSE = Cause(
     ),
     remedies=(_UNPACK, _LOOK),
     find=find,
+    explains=classes.named("read write sync kernel runnable"),
     unseen_without=("thread_time",),
     settled_by=next_command.CPU,
     beats=(

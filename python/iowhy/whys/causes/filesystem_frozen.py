@@ -137,6 +137,7 @@ CAUSE = Cause(
         _thaw(),
     ),
     find=find,
+    explains=classes.named("lock"),
     unseen_without=("waits",),
     settled_by=next_command.CALLS,
     beats=("lock-contended",),

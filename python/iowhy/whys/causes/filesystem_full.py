@@ -210,6 +210,7 @@ CAUSE = Cause(
     ),
     remedies=(_free(), _ELSEWHERE, _KEPT),
     find=find,
+    explains=classes.named("write sync"),
     unseen_without=("waits",),
     settled_by=next_command.SPACE,
     beats=(

@@ -276,6 +276,7 @@ CAUSE = Cause(
     experiment="sync-free",
     unsafe_proof=True,
     find=find,
+    explains=classes.named("sync"),
     unseen_without=("syscalls", "block_requests"),
     settled_by=next_command.SYNC,
     beats=(

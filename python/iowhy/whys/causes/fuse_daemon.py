@@ -16,7 +16,7 @@ from iowhy.whys.facts import daemon as work
 from iowhy.whys.facts.served import Served, is_there, served
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
 from iowhy.whys.remedy import Remedy
-from iowhy.whys.served_time import claims, share_of, unanswered, waits
+from iowhy.whys.served_time import claims, clues, share_of, unanswered, waits
 
 #: Of the waiting, what the process waits for its own disk, from which that is what to end.
 MOSTLY = 0.5
@@ -340,13 +340,15 @@ CAUSE = Cause(
     ),
     remedies=_REMEDIES,
     find=find,
+    explains=classes.named("read write sync user kernel runnable idle"),
     unseen_without=("syscalls",),
+    clues=clues(_is_there),
     settled_by=next_command.CALLS,
     beats=(
         "cache-cold", "device-contended", "device-saturated", "device-slow", "flush-cost",
         "metadata-cold", "queue-shallow", "random-access", "readahead-poor", "small-requests",
         "sync-storm", "cache-thrash", "cpu-serial", "cpu-saturated", "filesystem-cpu",
         "data-journaled", "device-capped", "file-fragmented", "filesystem-full", "io-throttled",
-        "journal-entangled", "partial-writes", "writeback-scattered",
+        "journal-entangled", "partial-writes", "writeback-scattered", "not-io",
     ),
 )  # fmt: skip

@@ -286,6 +286,7 @@ CAUSE = Cause(
     remedies=(_LIFT, evidence.COMPRESS, *_LOOK),
     experiment="io-unlimited",
     find=find,
+    explains=classes.named("read write sync throttled"),
     unseen_without=("block_requests",),
     settled_by=next_command.DEVICE,
     beats=(

@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from iowhy.sentences import worded
 from iowhy.whys import classes, links, named, next_command, thresholds
-from iowhy.whys.cause import Cause, Threshold
+from iowhy.whys.cause import Cause, Clue, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.journal import ordered_share
@@ -23,13 +23,8 @@ def find(facts: Facts) -> Candidate | None:
         return None
     if not journal.commits or journal.commits < COMMITS_MIN or journal.flushing_share is None:
         return None
-    foreign = requests.other_file_bytes
-    if foreign is None or not requests.known:
-        return None
-    own = max(1.0, requests.write_bytes)
-    if facts.calls.writes.done_bytes:
-        own = min(own, max(1.0, facts.calls.writes.done_bytes))
-    if foreign < CARRIES * own:
+    foreign, own = requests.other_file_bytes, _own_bytes(facts)
+    if foreign is None or not requests.known or not _carries_others(facts):
         return None
     ordered = max(journal.flushing_share, ordered_share(facts.relations) or 0.0)
     if ordered < FLUSHING:
@@ -70,6 +65,16 @@ def find(facts: Facts) -> Candidate | None:
         needs=("journal_jbd2", "block_requests", "syscalls"),
         confidence=0.85,
     )
+
+
+def _own_bytes(facts: Facts) -> float:
+    own, written = max(1.0, facts.requests.write_bytes), facts.calls.writes.done_bytes
+    return min(own, max(1.0, written)) if written else own
+
+
+def _carries_others(facts: Facts) -> bool:
+    """Whether much more was written for files that it did not sync than for its own."""
+    return (facts.requests.other_file_bytes or 0.0) >= CARRIES * _own_bytes(facts)
 
 
 _APART = Remedy(
@@ -163,7 +168,9 @@ CAUSE = Cause(
         _WRITEBACK,
     ),
     find=find,
+    explains=classes.named("sync"),
     unseen_without=("syscalls", "block_requests"),
+    clues=(Clue("journal_jbd2", _carries_others),),
     settled_by=next_command.SYNC,
     beats=(
         "sync-storm", "flush-cost", "device-contended", "device-saturated", "device-slow",

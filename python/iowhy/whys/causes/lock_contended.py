@@ -209,6 +209,7 @@ CAUSE = Cause(
     ),
     remedies=(_SPREAD, _ONE_WRITES, _SHARED),
     find=find,
+    explains=classes.named("lock"),
     unseen_without=("waits",),
     settled_by=next_command.CALLS,
 )  # fmt: skip

@@ -346,6 +346,7 @@ CAUSE = Cause(
     remedies=(MORE_MEMORY, RAISE_LIMIT, _WHO),
     experiment="memory-unlimited",
     find=find,
+    explains=classes.named("memory kernel"),
     unseen_without=("waits",),
     settled_by=next_command.CACHE,
     beats=(

@@ -213,6 +213,7 @@ CAUSE = Cause(
     experiment="cache-warm",
     proof_cache="cold-machine",
     find=find,
+    explains=classes.named("read lock"),
     trouble="metadata",
     unseen_without=("waits",),
     settled_by=next_command.CALLS,

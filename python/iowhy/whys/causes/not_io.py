@@ -50,8 +50,7 @@ _WORDS = {
 
 
 _SEEN = Remedy(
-    worded("not-io.see-calls", "See in which calls it waits: `iowhy report syscalls`"),
-    looks=True,
+    worded("not-io.see-calls", "See in which calls it waits: `iowhy report syscalls`"), looks=True
 )
 _WHICH_PEER = Remedy(
     worded("not-io.see-peer", "See which peer it waits for, while it waits: `ss -tunp`"),
@@ -390,6 +389,7 @@ CAUSE = Cause(
     ),
     remedies=(_SEEN, _RECORD_TOO),
     find=find,
+    explains=classes.named("idle"),
     unseen_without=("thread_time",),
     settled_by=next_command.CALLS,
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from iowhy.sentences import worded
 from iowhy.whys import classes, evidence, next_command, saving, thresholds
-from iowhy.whys.cause import Cause, Threshold
+from iowhy.whys.cause import Cause, Clue, Threshold
 from iowhy.whys.chain import chain_of, duration, link, percent, plural, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.copied_up import OPENS, CopiedUp
@@ -202,6 +202,11 @@ _VOLATILE = Remedy(
     risk="after a crash the upper layer must be thrown away",
 )
 
+
+def _may_copy(facts: Facts) -> bool:
+    return any(one.kind == "overlay" for one in facts.filesystems)
+
+
 CAUSE = Cause(
     name="overlay-copy-up",
     title="Whole files copied to an overlay's upper layer",
@@ -231,7 +236,9 @@ CAUSE = Cause(
     ),
     remedies=(_METACOPY, _IN_IMAGE, _VOLUME, _SMALLER, _SHARED, _VOLATILE),
     find=find,
+    explains=classes.named("read write sync kernel"),
     unseen_without=("waits",),
+    clues=(Clue("stacks", _may_copy),),
     settled_by=next_command.CALLS,
     beats=(
         "cache-cold", "cache-thrash", "random-access", "readahead-poor", "device-saturated",

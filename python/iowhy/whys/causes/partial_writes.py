@@ -165,6 +165,7 @@ CAUSE = Cause(
     remedies=(_WHOLE, _NEW, _AHEAD),
     experiment="cache-warm",
     find=find,
+    explains=classes.named("read"),
     unseen_without=("waits",),
     settled_by=next_command.CALLS,
     beats=(

@@ -203,6 +203,7 @@ CAUSE = Cause(
     ),
     remedies=(_AHEAD, _SEVERAL, _AT_ONCE),
     find=find,
+    explains=classes.named("read write"),
     settled_by=next_command.DEVICE,
     beats=("device-saturated",),
 )  # fmt: skip

@@ -304,6 +304,7 @@ CAUSE = Cause(
     remedies=(_IN_ORDER, evidence.READ_FIRST, _NO_SEEKS),
     experiment="fast-device",
     find=find,
+    explains=classes.named("read write"),
     trouble="jumps",
     unseen_without=("block_requests",),
     settled_by=next_command.FILE,

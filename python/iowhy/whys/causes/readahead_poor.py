@@ -266,6 +266,7 @@ CAUSE = Cause(
     ),
     remedies=(_RANDOM, _HINT, SET),
     find=find,
+    explains=classes.named("read"),
     trouble="jumps",
     unseen_without=("page_cache",),
     settled_by=next_command.CACHE,

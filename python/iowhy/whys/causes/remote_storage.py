@@ -4,14 +4,14 @@ from msgspec.structs import replace
 
 from iowhy.invocation import quoted
 from iowhy.sentences import worded
-from iowhy.whys import named, next_command, saving, thresholds
+from iowhy.whys import classes, named, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, plural
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.served import Answers, answers, is_there, served
 from iowhy.whys.finding import Candidate, Link
 from iowhy.whys.remedy import Remedy
-from iowhy.whys.served_time import claims, share_of, unanswered, waits
+from iowhy.whys.served_time import claims, clues, share_of, unanswered, waits
 
 #: Listed below.
 _QUEUED = 0.1
@@ -173,12 +173,14 @@ CAUSE = Cause(
         _COMPARE,
     ),
     find=find,
+    clues=clues(_is_there),
+    explains=classes.named("read write sync idle"),
     settled_by=next_command.CALLS,
     beats=(
         "cache-cold", "device-contended", "device-saturated", "device-slow", "flush-cost",
         "metadata-cold", "queue-shallow", "random-access", "readahead-poor", "small-requests",
         "sync-storm", "cache-thrash", "data-journaled", "device-capped", "file-fragmented",
         "filesystem-full", "io-throttled", "journal-entangled", "partial-writes",
-        "writeback-scattered", "filesystem-cpu",
+        "writeback-scattered", "filesystem-cpu", "not-io",
     ),
 )  # fmt: skip

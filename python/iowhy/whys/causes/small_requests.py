@@ -447,6 +447,7 @@ CAUSE = Cause(
     ),
     remedies=(_LARGER, _GATHERED, _COLLECTIVE, _NO_SIEVE),
     find=find,
+    explains=classes.named("read write kernel user runnable"),
     unseen_without=("syscalls", "block_requests"),
     settled_by=next_command.FILE,
     beats=("queue-shallow", "device-saturated", "cpu-serial", "cpu-saturated", "ranks-uneven", "io-not-overlapped"),

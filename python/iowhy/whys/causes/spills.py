@@ -163,6 +163,7 @@ CAUSE = Cause(
     ),
     remedies=(_MEMORY, _FASTER),
     find=find,
+    explains=classes.named("read write sync throttled lock memory kernel"),
     unseen_without=("syscalls", "files"),
     settled_by=next_command.CALLS,
     beats=(

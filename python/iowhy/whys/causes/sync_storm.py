@@ -423,6 +423,7 @@ CAUSE = Cause(
     experiment="sync-free",
     unsafe_proof=True,
     find=find,
+    explains=classes.named("sync kernel"),
     unseen_without=("syscalls",),
     settled_by=next_command.SYNC,
     beats=(

@@ -129,6 +129,7 @@ CAUSE = Cause(
         _EARLIER,
     ),
     find=find,
+    explains=classes.named("write throttled sync"),
     unseen_without=("writeback",),
     settled_by=next_command.FILE,
     beats=(

@@ -152,6 +152,12 @@ WHERE n.tid IS NULL
 """
 _MOVED = "op IN ('read', 'write') AND in_scope AND NOT empty"
 _FLUSHES = "SELECT (SELECT sum(flushes) FROM flush_sums), (SELECT sum(requests) FROM request_sums WHERE op = 'flush' OR empty)"  # fmt: skip
+#: Devices of which flushes were seen to end, by how they are asked for: the time of each is one row.
+_FLUSHED = """
+SELECT count(f.dev), count(*)
+FROM (SELECT DISTINCT dev, asked FROM flush_sums WHERE time_ns > 0) AS s
+LEFT JOIN flushing_sums AS f ON f.dev = s.dev AND f.asked = s.asked
+"""
 _SEQUENCE = """
 SELECT sum(there), sum(due)
 FROM (
@@ -171,6 +177,13 @@ LEFT JOIN (
   SELECT disk_dev FROM filesystems WHERE dev IN (SELECT dev FROM journal_commits)
 ) AS c ON c.disk_dev = f.disk_dev
 WHERE f.kind IN ('ext3', 'ext4')
+"""
+#: Who waited long for a journal of jbd2 waited for a commit.
+_COMMITTED = """
+SELECT least(1, (SELECT count(*) FROM journal_commits WHERE kind = 'jbd2')), 1
+FROM wait_sums AS w JOIN recording AS r ON true
+WHERE w.reason = 'journal_commit' AND w.dev IN (SELECT dev FROM filesystems WHERE kind IN ('ext3', 'ext4'))
+HAVING sum(w.total_ns) >= {spent} * min(r.end_ns - r.start_ns)
 """
 #: Waits in calls, and those of them whose process made that call (a ring's worker waits in the one that its maker was in); of a call
 #: that began before, there is one. Exits do not return, and are no calls.
@@ -209,6 +222,7 @@ _WITNESSES = (
     _Witness("block_requests", "disk_samples", _COUNTED, ("disk_samples",), ("block_requests",), COUNTERS_SLACK),
     _Witness("flight_sums", "block_requests", _FLOWN, ("flight_sums", "block_requests"), (), 0.0),
     _Witness("flush_sums", "request_sums", _FLUSHES, ("flush_sums",)),
+    _Witness("flushing_sums", "flush_sums", _FLUSHED, ("flush_sums",), (), 0.0),
     _Witness("jump_sums", "request_sums", f"SELECT (SELECT sum(requests) FROM jump_sums), (SELECT sum(requests) FROM request_sums WHERE {_MOVED})", ("jump_sums", "request_sums")),
     _Witness("size_sums", "request_sums", f"SELECT (SELECT sum(requests) FROM size_sums), (SELECT sum(requests) FROM request_sums WHERE {_MOVED})", ("size_sums", "request_sums")),
     _Witness("devices", "block_requests", _named("devices", "dev", _REQUESTED), (), ("block_requests",), 0.0, names=True),
@@ -221,6 +235,7 @@ _WITNESSES = (
     _Witness("extents", "block_requests", _LAID_OUT, ("files",), ("extents", "block_requests"), 0.0),
     _Witness("journal_commits", "journal_commits", _SEQUENCE, ("journal_commits",), (), 0.0),
     _Witness("journal_commits", "block_requests", _JOURNALS, ("filesystems",), ("journal_jbd2", "block_requests"), 0.0),
+    _Witness("journal_commits", "waits", _COMMITTED, ("filesystems",), ("journal_jbd2", "waits"), 0.0),
     _Witness("dirty_throttle", "waits", "SELECT {dirty_throttle}, sum(count) FROM wait_sums WHERE reason = 'dirty_throttle'", ("waits",), ("dirty_throttle",)),
     _Witness("async_operations", "syscalls", _SUBMITTED, ("syscalls",), ("async_operations", "syscalls")),
     _Witness("cpu_samples", "cpu_samples", "SELECT sum(n), count(*) * max(n) FROM (SELECT count(*) AS n FROM cpu_steps WHERE cpu >= 0 GROUP BY ts_ns) AS t", ("cpu_samples",)),

@@ -39,6 +39,23 @@ def stalls(facts: Facts) -> Sentence:
     )
 
 
+def noticed(facts: Facts) -> Sentence:
+    """That it answered nobody for a while, and what that cost whoever waited, however little it is of all."""
+    stalled = facts.stalled
+    return worded(
+        "slow-device.noticed",
+        "{device} answered nobody for {lasted:ns} from {at:ns} on"
+        + (" ({times:count stall} in all)" if len(stalled.silences) > 1 else "")
+        + ": {who} waited {waited:ns} for it.",
+        device=facts.requests.device,
+        lasted=stalled.silences[0].lasted_ns,
+        at=stalled.silences[0].at_ns,
+        times=len(stalled.silences),
+        who=stalled.waiters[0].name,
+        waited=stalled.waiters[0].waited_ns,
+    )
+
+
 def silences(facts: Facts) -> tuple[Link, ...]:
     """When its device answered nobody, for how long, what it had then, and who waited."""
     stalled, device = facts.stalled, facts.requests.device

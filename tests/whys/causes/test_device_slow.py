@@ -151,6 +151,33 @@ def test_when_it_answered_nobody_what_it_had_and_who_waited(judged: Judge) -> No
     assert found.summary.values["times"] == 2
 
 
+def long_run(stalled: float, seconds: float = 60.0) -> Story:
+    """A minute that waits to read for a sixth of its time, and in which the disk answers nobody once."""
+    story = Story(seconds).device(rotational=False)
+    story.caller("read", 5000, blocked=2 * MS).requests(5000, service=2 * MS)
+    return story.stall(30, stalled)
+
+
+def test_a_moment_is_a_finding_however_little_of_the_run_it_is(judged: Judge) -> None:
+    verdict = judged(long_run(2.0))
+    found = next(one for one in verdict.findings if one.cause == "device-slow")
+    assert found.moment and 0.02 < found.share < 0.05
+    told = {link.statement.id: link for link in found.chain}
+    silence = told["slow-device.silence"]
+    assert (silence.statement.values["at"], silence.value) == (30 * S, 2 * S)
+    assert told["slow-device.waited"].value == 2 * S
+    absent(judged(long_run(0.9)), "device-slow")
+
+
+def test_a_run_with_such_a_moment_is_not_healthy(judged: Judge) -> None:
+    story = Story(120.0).device(rotational=False).caller("read", 200, blocked=MS, gap="sleep")
+    verdict = judged(story.requests(200, service=MS).stall(60, 2))
+    assert not any(one.healthy for one in verdict.findings)
+    (found,) = (one for one in verdict.findings if one.cause == "device-slow")
+    assert found.headline.id == "slow-device.noticed"
+    assert found.headline.values["waited"] == 2 * S
+
+
 def behind_flushes(longest: float) -> Story:
     """Flash flushes a hundred times for 1 ms, and once longer."""
     story = Story(6.0).device(rotational=False)

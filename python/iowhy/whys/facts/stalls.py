@@ -6,6 +6,7 @@ from iowhy.recordings.sql_text import text_literal
 from iowhy.relations import Relations
 from iowhy.units import plural
 from iowhy.whys.facts.requests import Requests, of, slow, slow_ns
+from iowhy.whys.facts.silent import NOTICED_NS
 
 #: Requests in flight, up to which the time of a request is the device's own doing.
 SHALLOW = 2.0
@@ -52,7 +53,8 @@ class Waiter(Struct, frozen=True):
 
 class Stalls(Struct, frozen=True):
     """`share`: of the waiting for storage, the part in which its device stalls; `requests` that take far longer than others, and the part
-    of the time that is (`late`); when it answered nobody at all, and who waited then, both the longest first."""
+    of the time that is (`late`); when it answered nobody at all, and who waited then, both the longest first. Where that is little of the
+    waiting, only what somebody notices (`noticed`)."""
 
     share: float = 0.0
     late: float = 0.0
@@ -60,14 +62,24 @@ class Stalls(Struct, frozen=True):
     silences: tuple[Silence, ...] = ()
     waiters: tuple[Waiter, ...] = ()
 
+    @property
+    def noticed(self) -> bool:
+        """Whether one lasted so long that whoever waits notices, and somebody did."""
+        lasted = max((one.lasted_ns for one in self.silences), default=0)
+        waited = max((one.waited_ns for one in self.waiters), default=0.0)
+        return lasted >= NOTICED_NS and waited >= NOTICED_NS / 2
+
 
 def stalled(relations: Relations, requests: Requests, reasons: frozenset[str]) -> Stalls:
-    """`reasons` are those of the waiting. Nothing where it is little of that."""
+    """`reasons` are those of the waiting."""
     late, count = _late(relations, requests, reasons)
     silences = _silences(relations, requests, reasons)
     waiters, held = _waiters(relations, silences, reasons) if silences else ((), 0.0)
     share = max(late, held)
-    return Stalls(share, late, count, silences, waiters) if share >= OUTLIERS else Stalls()
+    if share >= OUTLIERS:
+        return Stalls(share, late, count, silences, waiters)
+    noticed = Stalls(held, 0.0, 0, silences, waiters)
+    return noticed if noticed.noticed else Stalls()
 
 
 def _silences(

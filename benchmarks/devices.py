@@ -417,9 +417,9 @@ def _judged(run: Run, path: Path) -> dict[str, object]:
     row: dict[str, object] = {"kind": run.kind, "seed": run.seed, "ok": ok, "said": run.said, "found": names}  # fmt: skip
     if run.free_per_s and min(run.free_per_s) < HELD * _rate(path):
         row["not held"] = True  # the machine is what it waits for
-    if run.free_per_s and ceiling is not None:
-        if max(run.free_per_s) * ceiling.each_bytes >= OWN_LIMIT:
-            row["own limit"] = True
+    each_bytes = 0.0 if ceiling is None else ceiling.each_bytes
+    if max(run.free_per_s, default=0.0) * each_bytes >= OWN_LIMIT:
+        row["own limit"] = True
     if (run.others_cpus or 0.0) > QUIET_CPUS:
         row["busy"] = True  # what free runs do is decided by whom they share the machine with
     if run.per_s and ceiling is not None:

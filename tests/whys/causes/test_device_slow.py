@@ -178,6 +178,23 @@ def test_a_run_with_such_a_moment_is_not_healthy(judged: Judge) -> None:
     assert found.headline.values["waited"] == 2 * S
 
 
+def test_who_sleeps_until_its_requests_are_done_waits_for_a_silent_disk(judged: Judge) -> None:
+    """A ring's thread is in no uninterruptible wait."""
+    story = Story(6.0).device(rotational=False)
+    story.ring("read", 400, length=14 * MS, api="libaio", asleep_in="io_getevents")
+    story.requests(400, service=14 * MS, bytes_=512 * KIB)
+    begin, end = START + 2 * S, START + 4 * S
+    rows = story.tables["block_requests"]
+    rows[:] = [row for row in rows if not begin <= row["complete_ns"] <= end]  # type: ignore[operator]
+    rows.append(rows[0] | {"queue_ns": begin, "issue_ns": begin, "complete_ns": end})
+    story.tables.setdefault("waits", [])
+    found = leads(judged(story), "device-slow", 0.25)
+    (silence,) = (one for one in found.chain if one.statement.id == "slow-device.silence")
+    assert (silence.statement.values["at"], silence.value) == (2 * S, 2 * S)
+    (waited,) = (one for one in found.chain if one.statement.id == "slow-device.waited")
+    assert waited.value == 2 * S
+
+
 def behind_flushes(longest: float) -> Story:
     """Flash flushes a hundred times for 1 ms, and once longer."""
     story = Story(6.0).device(rotational=False)

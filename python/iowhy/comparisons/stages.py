@@ -146,7 +146,7 @@ def _aligned(before: Side, after: Side) -> list[_Pair]:
 
 
 def _pairs(before: Side, after: Side, i: int, j: int) -> Iterator[tuple[_Group, _Group]]:
-    """Of groups that begin there; where it is not known what was done, of one phase each."""
+    """Of groups that begin there; if it is unknown what was done, of one phase each."""
     for z in range(i + 1, len(before[0]) + 1):
         for y in range(j + 1, len(after[0]) + 1):
             one, other = _group(before, i, z), _group(after, j, y)

@@ -3,8 +3,10 @@
 import re
 
 from iowhy.sentences import Sentence, worded
+from iowhy.whys import classes
 from iowhy.whys.chain import link
 from iowhy.whys.facts import Facts
+from iowhy.whys.facts.silent import NOTICED_NS
 from iowhy.whys.facts.uneven import Uneven
 from iowhy.whys.finding import Link
 from iowhy.whys.remedy import Remedy
@@ -37,6 +39,21 @@ def stalls(facts: Facts) -> Sentence:
         times=len(stalled.silences),
         requests=stalled.requests,
     )
+
+
+def waits_long(facts: Facts) -> bool:
+    """Whether any wait, or sleep for what is asked, is so long that a silence that somebody notices may be in it."""
+    asleep = sum(
+        one.elapsed
+        for one in facts.budget.pieces
+        if one.cls in classes.STORAGE and one.reason is None
+    )
+    if asleep * (facts.run.elapsed_ns or 0) >= NOTICED_NS:
+        return True
+    if not facts.relations.has("waits"):
+        return False
+    longest = facts.relations.value(int, "SELECT max(max_ns) AS ns FROM wait_sums")
+    return (longest or 0) >= NOTICED_NS / 2
 
 
 def noticed(facts: Facts) -> Sentence:

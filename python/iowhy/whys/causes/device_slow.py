@@ -43,6 +43,8 @@ USED = 0.1
 # With a longer queue, of a device that rests (is busy less than ALWAYS), how much longer than allowed a request must take.
 ALWAYS = 0.9
 BURSTS = 2.0
+# Of a time in which it completes nothing that was asked in it.
+MOST_OF = 0.5
 
 
 class Part(Struct, frozen=True):
@@ -75,12 +77,17 @@ def _found(facts: Facts) -> Candidate | None:
     waits = facts.budget.elapsed(*classes.STORAGE) >= thresholds.LISTED
     if stuck is not None:
         return stuck
-    if not requests.count:
-        if evidence.requests_were_recorded(facts):
-            return None
+    if not requests.count and not evidence.requests_were_recorded(facts):
         return _paused(facts) or (_counters(facts) if waits else None)
     median = requests.median_service_ns
-    if median is None or not (waits or facts.stalled.noticed):
+    if waits and facts.narrowed:
+        # What was asked before the time that is looked at is in no request of it.
+        paused_then = _paused(facts, MOST_OF * (facts.run.elapsed_ns or 0))
+        if paused_then is not None:
+            return paused_then
+    if median is None:
+        return None
+    if not (waits or (slow_device.waits_long(facts) and facts.stalled.noticed)):
         return None
     moving = (requests.median_bytes or 0.0) / SLOWEST_BYTES_PER_NS
     allowed = SERVICE_NS + moving
@@ -171,10 +178,10 @@ def _chain(facts: Facts, median: float, *more: Link) -> tuple[Link, ...]:
     )
 
 
-def _paused(facts: Facts) -> Candidate | None:
+def _paused(facts: Facts, least_ns: float = NOTICED_NS) -> Candidate | None:
     """By its counters it completed nothing for a while, with requests in flight."""
-    found = paused(facts.relations)
-    if found is None:
+    found = paused(facts.relations, min(NOTICED_NS, least_ns))
+    if found is None or not (facts.run.pasted or waits_for(facts.relations, found.dev)):
         return None
     known, longest = facts.budget.known, found.pauses[0]
     pause = worded(
@@ -188,7 +195,8 @@ def _paused(facts: Facts) -> Candidate | None:
     )
     cost = worded(
         "device-slow.pause-cost",
-        "its requests waited {waited:ns} in all then; at other times it completes {per_s:count}/s",
+        "its requests waited {waited:ns} in all then"
+        + ("; at other times it completes {per_s:count}/s" if found.per_s else ""),
         waited=sum(one.waited_ns for one in found.pauses),
         per_s=found.per_s,
     )

@@ -73,11 +73,12 @@ class Paused(Struct, frozen=True):
     written: float
 
 
-def paused(relations: Relations) -> Paused | None:
-    """By counters, of the device that is silent for longest. Not while it flushes: it may empty its cache then."""
+def paused(relations: Relations, least_ns: float = NOTICED_NS) -> Paused | None:
+    """By counters, of the device that is silent for longest. Not while it flushes: it may empty its cache then; nor all of the time, unless
+    it is counted what it has in flight."""
     if not relations.has("disk_samples"):
         return None
-    rows = relations.rows(_PAUSES)
+    rows = relations.rows(_PAUSES.format(least=round(least_ns)))
     if not rows:
         return None
     dev, name, silent, share, busy, per_s, written = rows[0][3:]
@@ -85,7 +86,7 @@ def paused(relations: Relations) -> Paused | None:
     return Paused(dev, name, pauses, share, min(1.0, silent / max(busy, silent, 1)), per_s, written)
 
 
-_PAUSES = f"""
+_PAUSES = """
 WITH s AS (
   SELECT *, coalesce(lead(flush_ns) OVER (PARTITION BY dev ORDER BY ts_ns), 0) AS flushed_ns,
     coalesce(lead(queue_ns) OVER (PARTITION BY dev ORDER BY ts_ns), 0) AS queued_ns,
@@ -96,21 +97,20 @@ WITH s AS (
   SELECT dev, min(before_ns) AS begin_ns, max(ts_ns) - min(before_ns) AS lasted_ns, 
     coalesce(nullif(sum(queue_ns), 0), arg_max(queued_ns, ts_ns)) AS waited_ns
   FROM s WHERE silent GROUP BY dev, island
-  HAVING lasted_ns >= {NOTICED_NS} AND arg_max(flushed_ns, ts_ns) < lasted_ns / 2
+  HAVING lasted_ns >= {least} AND arg_max(flushed_ns, ts_ns) < lasted_ns / 2
 ), t AS (
   SELECT dev, sum(lasted_ns) AS silent_ns FROM p GROUP BY dev
 ), d AS (
   SELECT s.dev, min(before_ns) AS first_ns, max(ts_ns) - min(before_ns) AS all_ns, sum(busy_ns) AS busy_ns,
-    sum(reads + writes) AS done, sum(writes) AS writes, coalesce(sum(dur_ns) FILTER (reads + writes > 0), 0) AS works_ns
+    count(in_flight) AS levels, sum(reads + writes) AS done, sum(writes) AS writes, coalesce(sum(dur_ns) FILTER (reads + writes > 0), 0) AS works_ns
   FROM s GROUP BY s.dev
 )
 SELECT p.begin_ns - d.first_ns AS at_ns, p.lasted_ns, greatest(p.waited_ns, p.lasted_ns)::DOUBLE, d.dev,
   coalesce(n.name, (d.dev >> 20) || ':' || (d.dev & 1048575)) AS name, t.silent_ns, t.silent_ns / d.all_ns, coalesce(d.busy_ns, 0),
-  d.done * 1e9 / d.works_ns, d.writes / d.done
+  coalesce(d.done * 1e9 / nullif(d.works_ns, 0), 0), coalesce(d.writes / nullif(d.done, 0), 0)
 FROM p JOIN d USING (dev) JOIN t USING (dev)
 LEFT JOIN (SELECT dev, any_value(name) AS name FROM devices GROUP BY dev) AS n USING (dev)
-WHERE d.done > 0
-  AND d.dev = (SELECT dev FROM t JOIN d USING (dev) WHERE done > 0 ORDER BY silent_ns DESC, dev LIMIT 1)
+WHERE d.dev = (SELECT dev FROM t JOIN d USING (dev) WHERE done > 0 OR levels > 0 ORDER BY silent_ns DESC, dev LIMIT 1)
 ORDER BY p.lasted_ns DESC, at_ns
 """
 

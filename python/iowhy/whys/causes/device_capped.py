@@ -410,7 +410,7 @@ CAUSE = Cause(
         ),
         Threshold(
             "at that rate, a request that finds the device idle, of the time of all, below", ceilings.AS_LATE, "share",
-            "a bucket lets it through; if it takes as long, the device answers late, and the rate is how many ask",
+            "a bucket lets it through at once",
         ),
         Threshold(
             "requests that pass at once after rest, beyond the ceiling, at least", ceiling_requests.PASSED, "requests",

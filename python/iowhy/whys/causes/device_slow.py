@@ -397,7 +397,7 @@ CAUSE = Cause(
         ),
         Threshold(
             "no request completed in between, for a finding of that moment", NOTICED_NS, "ns",
-            "whoever waits notices, however little it is of all",
+            "whoever waits notices",
         ),
         Threshold(
             "median service at a shallow queue", SERVICE_NS, "ns",

@@ -409,7 +409,7 @@ CAUSE = Cause(
             "else little of the time is waiting for the ceiling",
         ),
         Threshold(
-            "at that rate, a request that finds the device idle, of the time of all, below", ceilings.AS_LATE, "share",
+            "a request that finds it idle then, of the time of all, below", ceilings.AS_LATE, "share",
             "a bucket lets it through at once",
         ),
         Threshold(

@@ -396,7 +396,7 @@ CAUSE = Cause(
             "a disk that empties its write cache may complete none for a second",
         ),
         Threshold(
-            "no request completed in between, for a finding of that moment", NOTICED_NS, "ns",
+            "no request completed in between", NOTICED_NS, "ns",
             "whoever waits notices",
         ),
         Threshold(

@@ -36,6 +36,8 @@ QUIET_CPUS = 0.2
 #: The need is right within this of what free runs do; said as "at least", if they do no more than this above it.
 NEAR = 0.1
 LEAST = 0.3
+#: From so many bytes a second on, free runs wait for the lab's disk itself (its `--megabytes-per-s`).
+OWN_LIMIT = 0.75e9
 #: Without its ceiling a run is so many times as fast, at least; else this machine is too slow or busy for it.
 HELD = 1.5
 
@@ -415,6 +417,9 @@ def _judged(run: Run, path: Path) -> dict[str, object]:
     row: dict[str, object] = {"kind": run.kind, "seed": run.seed, "ok": ok, "said": run.said, "found": names}  # fmt: skip
     if run.free_per_s and min(run.free_per_s) < HELD * _rate(path):
         row["not held"] = True  # the machine is what it waits for
+    each_bytes = 0.0 if ceiling is None else ceiling.each_bytes
+    if max(run.free_per_s, default=0.0) * each_bytes >= OWN_LIMIT:
+        row["own limit"] = True
     if (run.others_cpus or 0.0) > QUIET_CPUS:
         row["busy"] = True  # what free runs do is decided by whom they share the machine with
     if run.per_s and ceiling is not None:
@@ -441,7 +446,7 @@ def judge(folder: Path) -> None:
     for kind in KINDS:
         own = [row for row in rows if row["kind"] == kind and "not held" not in row]
         off = [abs(row["off"]) for row in own if "off" in row]
-        fair = [row for row in own if "need_off" in row and "busy" not in row]
+        fair = [row for row in own if "need_off" in row and not {"busy", "own limit"} & set(row)]
         need = [
             -LEAST <= row["need_off"] <= NEAR if row["at_least"] else abs(row["need_off"]) <= NEAR
             for row in fair

@@ -4,6 +4,7 @@ import json
 import math
 import re
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -68,3 +69,36 @@ def test_a_disk_at_a_ceiling_and_one_that_is_slower_than_its_week(tmp_path: Path
     kept = re.search(r"; kept in (\S+)", text)
     assert kept is not None, text
     assert "device-capped" in {one.cause for one in iowhy.open(kept[1]).verdict.findings}, text
+
+
+def test_a_disk_that_answers_nobody_for_three_seconds(tmp_path: Path) -> None:
+    """The trigger sees it while it lasts, and the verdict on what was kept says when it was and who waited."""
+    root = tmp_path / "agent"
+    root.mkdir(mode=0o700)
+    with stage(Choice(fs="ext4", device="ssd"), tmp_path) as on:
+        made = on.filesystem(on.disk(256, changes=("--access-us=500", "--channels=64")))
+        file, disk = make_file(made.path / "data", 64 << 20, 1), made.disk.name
+        assert made.disk.folder is not None
+        reads = work("randread", file=file, threads=2, block=4096, seed=1, for_seconds=90)
+        on.start_clock()
+        triggers = f'silent = "device {disk} stalled > 1 s"'
+        with agent(root, more='black-box = "6 s"', triggers=triggers) as (running, log):
+            within(60, lambda: list(root.glob(".open/*/agent_counts")))
+            with subprocess.Popen(reads, stdout=subprocess.DEVNULL) as reader:
+                try:
+                    time.sleep(4)
+                    (made.disk.folder / "control").write_text("stall 3")
+                    within(30, lambda: "trigger silent: device" in log.read_text())
+                    within(60, lambda: "kept in" in log.read_text())
+                finally:
+                    reader.kill()
+        on.stop_clock()
+    text = log.read_text()
+    assert running.returncode == 0 and "device-slow" in text, text
+    kept = re.search(r"; kept in (\S+)", text)
+    assert kept is not None, text
+    found = {one.cause: one for one in iowhy.open(kept[1]).verdict.findings}
+    (silence, *_) = (
+        one for one in found["device-slow"].chain if one.statement.id == "slow-device.silence"
+    )
+    assert 1.5e9 <= silence.value <= 3.5e9

@@ -229,6 +229,8 @@ def test_a_stall_of_a_moment_is_found_and_judged_alone(make: Make) -> None:
         assert alone.verdict.budget.elapsed(classes.READ) > 0.9
         assert alone.verdict.elapsed_s == pytest.approx(2.0, abs=0.2)
         assert alone.verdict.phases == ()
+        # What was asked before is in no request of that time: the counters say that the device had some.
+        assert alone.verdict.findings[0].cause == "device-slow"
     (row,) = [one for one in as_document(overview(rec))["phases"] if one["phase"] == 2]
     assert row["waited_s"] == pytest.approx(2.0, rel=0.05)
 

@@ -80,6 +80,48 @@ def test_a_rate_that_stands_still_from_the_first_second(tmp_path: Path) -> None:
     )
 
 
+STALLED = [FIXTURES / f"fio-3.33-stall_{kind}.1.log" for kind in ("bw", "iops", "lat")]
+
+
+@pytest.mark.parametrize(
+    ("files", "per_s"),
+    [(STALLED, 425), ([FIXTURES / "iostat-12-dx-stall.txt"], 834)],
+    ids=["fio", "iostat"],
+)
+def test_a_second_in_which_nothing_was_answered(
+    tmp_path: Path, files: list[Path], per_s: float
+) -> None:
+    """A volume that is silent from 8.4 s on for 2.3 s: one whole second of it in each text."""
+    found = judge(of(files, tmp_path).recording)
+    (first,) = found.findings
+    assert first.cause == "device-slow" and first.moment
+    assert getattr(found.headline, "id", None) == "device-slow.paused-headline"
+    told = {one.statement.id: one for one in first.chain}
+    paused = told["device-slow.paused"]
+    assert (paused.statement.values["at"], paused.value) == (9e9, 1e9)
+    assert told["device-slow.pause-cost"].value == pytest.approx(per_s, rel=0.02)
+    assert told["device-slow.pause-cost"].statement.values["waited"] >= 1e9
+    assert 0.04 < first.share < 0.07
+
+
+def test_a_late_mean_is_of_the_window_that_it_ends(tmp_path: Path) -> None:
+    """fio writes it when the next I/O completes: here 1.7 s later, when another window has begun."""
+    with Relations(of(STALLED, tmp_path).recording) as opened:
+        rows = opened.rows(
+            "SELECT reads, round(read_ns / nullif(reads, 0) / 1e5), silent FROM disk_steps ORDER BY ts_ns"
+        )
+    assert rows[8:11] == [(161, 44.0, False), (0, None, True), (1040, 7.0, False)]
+
+
+def test_a_job_that_rests_is_not_silent(tmp_path: Path) -> None:
+    """Two I/Os, five seconds of thinking, and two again: the mean of the first is written with the third."""
+    rows = {"lat": ("1000, 600000", "6000, 600000", "7000, 600000"), "iops": ("1000, 2", "6000, 2", "7000, 2"), "bw": ("1000, 8", "6000, 8", "7000, 8")}  # fmt: skip
+    logs = [tmp_path / f"j_{kind}.1.log" for kind in rows]
+    for log, lines in zip(logs, rows.values(), strict=True):
+        log.write_text("".join(f"{line}, 0, 0, 0\n" for line in lines))
+    assert not judge(of(logs, tmp_path / "out").recording).findings
+
+
 def test_what_lacks_rates_or_times_is_measurements(tmp_path: Path) -> None:
     made = of(LOGS[:2], tmp_path)
     assert not made.recording.manifest.tables.get("disk_samples")

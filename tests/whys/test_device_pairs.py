@@ -15,7 +15,7 @@ from .causes.test_flush_cost import syncer as flusher
 from .causes.test_metadata_cold import walk
 from .causes.test_sync_storm import syncer
 from .conftest import BY_NAME
-from .made import KIB, MIB, MS, START, Story
+from .made import KIB, MIB, MS, START, S, Story
 from .test_pairs import beside, flash, fragmented, stalling, unused_ahead, waiting_in
 
 
@@ -62,6 +62,15 @@ def deep() -> Story:
     for tid in range(10, 18):
         story.caller("pread64", 140, tid=tid, blocked=14 * MS, jump=True, reason="direct_io")
     return story.requests(8 * 140, service=14 * MS, depth=8, jump=True)
+
+
+def all_stall(story: Story) -> Story:
+    """For half of the time its disk answers none of its eight threads."""
+    begin, length = START + round(story.seconds / 4 * S), round(story.seconds / 2 * S)
+    stalling(story, "direct_io", "pread64")
+    for tid in range(11, 18):
+        story.wait(begin, length, "direct_io", "pread64", tid=tid)
+    return story
 
 
 def small_files() -> Story:
@@ -111,6 +120,9 @@ PAIRS = [
         "data-journaled",
         lambda: stalling(journaled(), "journal_space", "write", "write"),
     ),
+    # What it is silent for is not the work that it had.
+    ("device-slow", "device-saturated", lambda: all_stall(deep())),
+    ("device-slow", "device-capped", lambda: all_stall(held(1000, seconds=8.0))),
     # Data are lost: that comes before speed, and what else is slow is said next.
     ("device-failing", "device-capped", lambda: failing(held(1000))),
     ("device-failing", "cache-cold", lambda: failing(cold().cache(lookups=12_800, misses=12_800))),
@@ -158,3 +170,26 @@ def test_a_ceiling_explains(tmp_path: Path, other: str, made: Callable[[], Story
         assert BY_NAME["device-capped"].find(facts)
         found = [one.cause for one in verdict_of(facts).findings]
         assert found[0] in ("device-capped", "sync-storm") and other not in found
+
+
+def test_a_stall_of_a_shared_disk(tmp_path: Path) -> None:
+    """It answers the others as little: they are not whom the silence is for, and what they take beside it is shown as well."""
+    story = stalling(beside(walk(4 * MS)), "metadata_read", "newfstatat")
+    with facts_of(story.made(tmp_path / "one.iowhy")) as facts:
+        found = verdict_of(facts).findings
+    assert (found[0].cause, round(found[0].share, 1)) == ("device-slow", 0.5)
+    with facts_of(beside(walk(4 * MS)).made(tmp_path / "two.iowhy")) as facts:
+        assert verdict_of(facts).findings[0].cause == "device-contended"
+
+
+def test_a_short_stall_at_a_ceiling(tmp_path: Path) -> None:
+    """The ceiling leads, and the moment in which nothing at all was answered is not its doing."""
+    story = held(1000, seconds=16.0)
+    for tid in range(10, 18):
+        story.stall(3.0, 1.5, "direct_io", "pread64") if tid == 10 else story.wait(
+            START + 3 * S, round(1.5 * S), "direct_io", "pread64", tid=tid
+        )
+    with facts_of(story.made(tmp_path / "one.iowhy")) as facts:
+        found = {one.cause: one for one in verdict_of(facts).findings}
+    assert next(iter(found)) == "device-capped"
+    assert found["device-slow"].moment and 0.05 < found["device-slow"].share < 0.15

@@ -1,7 +1,7 @@
 """Phases of two recordings side by side: those of one kind in the same order belong together, and are held against what was done in them."""
 
-from collections.abc import Mapping, Sequence
-from difflib import SequenceMatcher
+import math
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -12,6 +12,9 @@ from iowhy.whys.phases import PhaseDone
 SLOWER = 1.1
 #: Of what a phase takes longer, how much the whole does at least, where it is not known what was done in the phase.
 SHOWS = 0.5
+#: How much phases are alike of which it is not known what was done in them, and what of that each one costs that is put to another.
+UNKNOWN = 0.5
+EACH_MORE = 0.97
 #: Calls in a phase, from which they are what was done in it.
 SOME = 50
 
@@ -40,6 +43,9 @@ class Stage(Struct, frozen=True):
     before_done: Done | None = None
     after_done: Done | None = None
     slower_s: float = 0.0
+    #: The last of several phases that are one on the other side.
+    before_last: int | None = None
+    after_last: int | None = None
 
     @property
     def difference_s(self) -> float:
@@ -86,42 +92,109 @@ GROUP BY p.phase
 Side = tuple[Sequence[PhaseDone], Mapping[int, Done]]
 
 
+class _Group(Struct, frozen=True):
+    """Phases of one side that follow each other and do the same: what the other side does in one."""
+
+    cls: str
+    first: int
+    last: int
+    long_s: float
+    done: Done | None
+
+
 def stages(before: Side, after: Side) -> tuple[Stage, ...]:
     """In their order; nothing if a side is even, no thread of it was timed, or no phase of one is like one of the other."""
     (ours, _), (theirs, _) = before, after
-    first, second = ([one.cls for one in side if one.cls is not None] for side in (ours, theirs))
-    if len(first) < len(ours) or len(second) < len(theirs):
+    if any(one.cls is None for one in (*ours, *theirs)):
         return ()
-    found: list[Stage] = []
-    matched = SequenceMatcher(a=first, b=second, autojunk=False).get_opcodes()
-    if not any(kind == "equal" for kind, *_ in matched):
+    pairs = _aligned(before, after)
+    if not any(one is not None and other is not None for one, other in pairs):
         return ()
     whole_s = _whole(theirs) - _whole(ours)
-    for kind, a, z, b, y in matched:
-        pairs = zip(ours[a:z], theirs[b:y], strict=True) if kind == "equal" else ()
-        found += [_both(one, other, before[1], after[1], whole_s) for one, other in pairs]
-        if kind != "equal":
-            found += [
-                Stage(one.cls or "", one.number, None, _long(one), None, before[1].get(one.number))
-                for one in ours[a:z]
-            ]
-            found += [
-                Stage(one.cls or "", None, one.number, None, _long(one), None, after[1].get(one.number))
-                for one in theirs[b:y]
-            ]  # fmt: skip
-    return tuple(found)
+    return tuple(_stage(one, other, whole_s) for one, other in pairs)
 
 
-def _both(
-    one: PhaseDone,
-    other: PhaseDone,
-    before: Mapping[int, Done],
-    after: Mapping[int, Done],
-    whole_s: float,
-) -> Stage:
-    known = before.get(one.number), after.get(other.number)
-    slower = _slower_s(_long(one), _long(other), known, whole_s)
-    return Stage(one.cls or "", one.number, other.number, _long(one), _long(other), *known, slower)
+_Pair = tuple[_Group | None, _Group | None]
+
+
+def _aligned(before: Side, after: Side) -> list[_Pair]:
+    """Which phases belong together, in order: as much as possible of the time of both sides, by what was done in it.
+
+    What is even on one side may be several phases on the other, as the device became slow in it.
+    """
+    ours, theirs = before[0], after[0]
+    best: dict[tuple[int, int], tuple[float, list[_Pair]]] = {(len(ours), len(theirs)): (0.0, [])}
+
+    def of(i: int, j: int) -> tuple[float, list[_Pair]]:
+        if (i, j) in best:
+            return best[i, j]
+        tried: list[tuple[float, list[_Pair]]] = []
+        if i < len(ours):
+            score, rest = of(i + 1, j)
+            tried.append((score, [(_group(before, i, i + 1), None), *rest]))
+        if j < len(theirs):
+            score, rest = of(i, j + 1)
+            tried.append((score, [(None, _group(after, j, j + 1)), *rest]))
+        for one, other in _pairs(before, after, i, j):
+            score, rest = of(one.last, other.last)
+            share = one.long_s / _whole(ours) + other.long_s / _whole(theirs)
+            tried.append((_alike(one, other) * share + score, [(one, other), *rest]))
+        best[i, j] = max(tried, key=lambda each: each[0])
+        return best[i, j]
+
+    return of(0, 0)[1]
+
+
+def _pairs(before: Side, after: Side, i: int, j: int) -> Iterator[tuple[_Group, _Group]]:
+    """Of groups that begin there; if it is unknown what was done, of one phase each."""
+    for z in range(i + 1, len(before[0]) + 1):
+        for y in range(j + 1, len(after[0]) + 1):
+            one, other = _group(before, i, z), _group(after, j, y)
+            single = z - i == 1 and y - j == 1
+            known = one.done is not None and other.done is not None
+            if min(z - i, y - j) == 1 and one.cls == other.cls != "" and (single or known):
+                yield one, other
+
+
+def _group(side: Side, begin: int, end: int) -> _Group:
+    """`cls` is empty if they do different things."""
+    own = side[0][begin:end]
+    done = [side[1][one.number] for one in own if one.number in side[1]]
+    sums = Done(sum(one.calls for one in done), sum(one.bytes for one in done)) if done else None
+    same = {one.cls for one in own}
+    return _Group(own[0].cls or "" if len(same) == 1 else "", begin, end, _whole(own), sums)
+
+
+def _alike(one: _Group, other: _Group) -> float:
+    """1 if as much was done in them; 0.5 if that is not known, or it is a third in calls and bytes. Each phase more costs a little."""
+    more = (one.last - one.first) + (other.last - other.first) - 2
+    if one.done is None or other.done is None:
+        return UNKNOWN
+    by_calls = abs(math.log(other.done.calls / one.done.calls))
+    by_bytes = abs(math.log((other.done.bytes + 1) / (one.done.bytes + 1)))
+    return EACH_MORE**more / (1 + (by_calls + by_bytes) / 2)
+
+
+def _stage(one: _Group | None, other: _Group | None, whole_s: float) -> Stage:
+    if one is None or other is None:
+        alone = one or other
+        assert alone is not None
+        number, long_s = alone.first + 1, alone.long_s
+        if other is None:
+            return Stage(alone.cls, number, None, long_s, None, alone.done, None, 0.0, number)
+        return Stage(alone.cls, None, number, None, long_s, None, alone.done, 0.0, None, number)
+    known = one.done, other.done
+    return Stage(
+        one.cls,
+        one.first + 1,
+        other.first + 1,
+        one.long_s,
+        other.long_s,
+        *known,
+        _slower_s(one.long_s, other.long_s, known, whole_s),
+        one.last,
+        other.last,
+    )
 
 
 def _slower_s(

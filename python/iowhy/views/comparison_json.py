@@ -48,6 +48,8 @@ def as_json(found: Comparison) -> dict[str, Any]:
                 "class": one.cls,
                 "before": one.before,
                 "after": one.after,
+                "before_last": one.before_last,
+                "after_last": one.after_last,
                 "before_s": one.before_s,
                 "after_s": one.after_s,
                 "before_calls": None if one.before_done is None else one.before_done.calls,

@@ -12,7 +12,7 @@ from iowhy.comparisons.comparison import Comparison, Step
 from iowhy.comparisons.fingerprints import Fate
 from iowhy.comparisons.latencies import Latency
 from iowhy.comparisons.layers import Changed
-from iowhy.comparisons.stages import Done, slowest
+from iowhy.comparisons.stages import Done, Stage, slowest
 from iowhy.comparisons.work import agree
 from iowhy.experiments.command import shown
 from iowhy.experiments.interval import Interval, TwoSamples
@@ -112,7 +112,7 @@ def stage_rows(found: Comparison) -> list[tuple[object, ...]]:
     """How long each phase took (STAGE_HEADS)."""
     return [
         (
-            str(one.before or one.after),
+            _numbers(one),
             one.cls,
             "–" if one.before_s is None else units.duration(one.before_s * 1e9),
             "–" if one.after_s is None else units.duration(one.after_s * 1e9),
@@ -121,6 +121,15 @@ def stage_rows(found: Comparison) -> list[tuple[object, ...]]:
         )
         for one in found.stages
     ]
+
+
+def _numbers(one: Stage) -> str:
+    """`3`, or `3 → 2–5` where it is several on the other side."""
+    first, last = one.before or one.after, one.before_last or one.after_last
+    said = str(first) if first == last else f"{first}–{last}"
+    if one.before is None or one.after is None or one.after == one.after_last:
+        return said
+    return f"{said} → {one.after}–{one.after_last}"
 
 
 def _calls(done: Done | None) -> str:

@@ -245,10 +245,14 @@ def _others(out: "Console", overview: Overview, kept: bool) -> None:
     found = overview.verdict
     ended = {cause for cause, _ in found.findings[0].gain_with} if found.findings else set()
     others = [one for one in found.findings[1:] if one.cause not in ended]
-    large = [one for one in others if one.gain >= WORTH_A_LINE][:OTHERS]
+    moments = [one for one in others if one.moment and one.headline is not None]
+    large = [one for one in others if one.gain >= WORTH_A_LINE and one not in moments]
+    large = [*moments, *large][:OTHERS]
     for number, one in enumerate(large):
         said = (
-            f"{one.cause}: {units.percent(one.share)} of {one.share_of}"
+            f"{one.cause}: {one.headline}"
+            if one in moments
+            else f"{one.cause}: {units.percent(one.share)} of {one.share_of}"
             f", could save up to {units.percent(one.gain)}"
         )
         labelled(out, "" if number else "Also", said)

@@ -123,10 +123,12 @@ def undecided_class(
     """The class of time that is most of it and has no cause; None where a finding explains enough."""
     budget = facts.budget
     first = findings[0] if findings else None
-    settled = first is not None and (first.healthy or first.comes_first)
+    cls, rest = unclaimed
+    settled = first is not None and (
+        first.healthy or first.comes_first or (first.moment and rest < LEADS)
+    )
     if too_short(facts) or not budget.known or settled:
         return None
-    cls, rest = unclaimed
     if first is not None and first.ended >= LEADS * facts.worked_share:
         # It may be known what is waited for, and be more than what the finding can give.
         return None if rest <= first.ended else cls
@@ -151,6 +153,8 @@ def _fact(
         return fact if first.share_of not in OF_TIME and stated[0].grave >= TELLING else None
     if not facts.budget.known:
         return None if first is not None else fact
+    if first is not None and first.moment and unclaimed[1] < LEADS and stated[0].grave < TELLING:
+        return None
     leads = first is not None and first.ended >= LEADS and unclaimed[1] <= first.ended
     return fact if not leads and stated[0].grave >= TELLING else None
 

@@ -82,7 +82,7 @@ class Candidate(Struct, frozen=True):
     what a program can be set to helps, unless that leaves work out: the start of a sentence which that ends. `comes_first`: it
     comes before all others whatever its share is, as what waits for it waits forever, or what it holds is in danger; `headline` says it
     if that share is too little to speak of, or not of the time. `excess`: it claims what was measured to be more than a device takes that is well; what others
-    claim would be left of the time if it were well. `who`: the program that it is about, if that is other than what was recorded.
+    claim would be left of the time if it were well. `moment`: it is shown however little of the time it is: whoever waited then noticed. `who`: the program that it is about, if that is other than what was recorded.
     """
 
     claims: tuple[Claim, ...]
@@ -102,6 +102,7 @@ class Candidate(Struct, frozen=True):
     comes_first: bool = False
     headline: Sentence | None = None
     excess: bool = False
+    moment: bool = False
     who: str = ""
     fixed_share: float | None = None
     share_of: str = "the time"
@@ -121,7 +122,7 @@ class Finding(Struct, frozen=True):
     that explains no time, instead of others. `share_of` says what `share` is a part of: the elapsed
     time, but where no time was printed. `classes` are those of the time budget that it claims time of.
     `behind` names the cause whose remedy must come first, where it was put behind that although more could be gained here.
-    `comes_first`: it is first whatever it explains; `headline` says it where that is too little to speak of. `also_fits`: causes to which the evidence
+    `comes_first`: it is first whatever it explains; `headline` says it where that is too little to speak of. `moment`: as a candidate has it. `also_fits`: causes to which the evidence
     points too, and which this one explains.
     """
 
@@ -145,6 +146,7 @@ class Finding(Struct, frozen=True):
     behind: str | None = None
     comes_first: bool = False
     headline: Sentence | None = None
+    moment: bool = False
     also_fits: tuple[str, ...] = ()
     who: str = ""
 

@@ -3,8 +3,10 @@
 import re
 
 from iowhy.sentences import Sentence, worded
+from iowhy.whys import classes
 from iowhy.whys.chain import link
 from iowhy.whys.facts import Facts
+from iowhy.whys.facts.silent import NOTICED_NS
 from iowhy.whys.facts.uneven import Uneven
 from iowhy.whys.finding import Link
 from iowhy.whys.remedy import Remedy
@@ -36,6 +38,38 @@ def stalls(facts: Facts) -> Sentence:
         silent=sum(one.lasted_ns for one in stalled.silences),
         times=len(stalled.silences),
         requests=stalled.requests,
+    )
+
+
+def waits_long(facts: Facts) -> bool:
+    """Whether any wait, or sleep for what is asked, is so long that a silence that somebody notices may be in it."""
+    asleep = sum(
+        one.elapsed
+        for one in facts.budget.pieces
+        if one.cls in classes.STORAGE and one.reason is None
+    )
+    if asleep * (facts.run.elapsed_ns or 0) >= NOTICED_NS:
+        return True
+    if not facts.relations.has("waits"):
+        return False
+    longest = facts.relations.value(int, "SELECT max(max_ns) AS ns FROM wait_sums")
+    return (longest or 0) >= NOTICED_NS / 2
+
+
+def noticed(facts: Facts) -> Sentence:
+    """That it answered nobody for a while, and what that cost whoever waited, however little it is of all."""
+    stalled = facts.stalled
+    return worded(
+        "slow-device.noticed",
+        "{device} answered nobody for {lasted:ns} from {at:ns} on"
+        + (" ({times:count stall} in all)" if len(stalled.silences) > 1 else "")
+        + ": {who} waited {waited:ns} for it.",
+        device=facts.requests.device,
+        lasted=stalled.silences[0].lasted_ns,
+        at=stalled.silences[0].at_ns,
+        times=len(stalled.silences),
+        who=stalled.waiters[0].name,
+        waited=stalled.waiters[0].waited_ns,
     )
 
 

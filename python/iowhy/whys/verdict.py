@@ -131,7 +131,7 @@ def verdict_of(facts: Facts) -> Verdict:
     findings = [
         _finding(facts, made, known, cause, candidate, share, need, _beaten(cause, found, shares))
         for (cause, candidate), share, need in zip(found, shares, needed, strict=True)
-        if share >= LISTED or candidate.comes_first
+        if share >= LISTED or candidate.comes_first or candidate.moment
     ]
     findings = _ordered(together(findings), {c.name: candidate.behind for c, candidate in found})
     findings.sort(key=lambda finding: not finding.comes_first)
@@ -292,6 +292,7 @@ def _finding(
         classes=tuple(sorted({name for claim in claims for name in claim.classes})),
         comes_first=candidate.comes_first,
         headline=candidate.headline,
+        moment=candidate.moment,
         who=candidate.who,
     )
 

@@ -190,6 +190,27 @@ def test_a_pause_of_all_is_not_what_a_thread_does_in_between(judged: Judge) -> N
     assert needs == pytest.approx(8 / 500e-6, rel=0.1)
 
 
+def four_at_once(*, begin_ns: int) -> Story:
+    """As at 500 requests/s, but each takes 8 ms, whatever else is under way: the next four begin so long after the first of them ended."""
+    story = held(500, depth=4, alone=500 * US, quick=20, burst=20)
+    rows = story.tables["block_requests"]
+    done: list[tuple[int, int]] = []
+    for number, row in enumerate(rows):
+        if number >= 20:
+            turn = START + 20 * MS + (number - 20) // 4 * 8 * MS
+            queued = turn + (number % 4) * begin_ns
+            row |= {"queue_ns": queued, "issue_ns": queued, "complete_ns": turn + 8 * MS - 10 * US}
+        done.append((row["queue_ns"], row["complete_ns"]))  # type: ignore[arg-type]
+    story.tables["disk_samples"] = []
+    counters(story, done, 4 * KIB, "read", 4.0)
+    return story
+
+
+def test_not_a_volume_that_takes_as_long_for_one_alone(judged: Judge) -> None:
+    assert not judged(four_at_once(begin_ns=5 * US)).finds("device-capped")
+    assert judged(held(500, depth=4, quick=20, burst=20)).finds("device-capped")
+
+
 def test_a_small_burst_of_a_clock_is_enough(judged: Judge) -> None:
     """More than at a link, which lets none pass before its time."""
     found = [

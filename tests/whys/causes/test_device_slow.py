@@ -151,6 +151,50 @@ def test_when_it_answered_nobody_what_it_had_and_who_waited(judged: Judge) -> No
     assert found.summary.values["times"] == 2
 
 
+def long_run(stalled: float, seconds: float = 60.0) -> Story:
+    """A minute that waits to read for a sixth of its time, and in which the disk answers nobody once."""
+    story = Story(seconds).device(rotational=False)
+    story.caller("read", 5000, blocked=2 * MS).requests(5000, service=2 * MS)
+    return story.stall(30, stalled)
+
+
+def test_a_moment_is_a_finding_however_little_of_the_run_it_is(judged: Judge) -> None:
+    verdict = judged(long_run(2.0))
+    found = next(one for one in verdict.findings if one.cause == "device-slow")
+    assert found.moment and 0.02 < found.share < 0.05
+    told = {link.statement.id: link for link in found.chain}
+    silence = told["slow-device.silence"]
+    assert (silence.statement.values["at"], silence.value) == (30 * S, 2 * S)
+    assert told["slow-device.waited"].value == 2 * S
+    absent(judged(long_run(0.9)), "device-slow")
+
+
+def test_a_run_with_such_a_moment_is_not_healthy(judged: Judge) -> None:
+    story = Story(120.0).device(rotational=False).caller("read", 200, blocked=MS, gap="sleep")
+    verdict = judged(story.requests(200, service=MS).stall(60, 2))
+    assert not any(one.healthy for one in verdict.findings)
+    (found,) = (one for one in verdict.findings if one.cause == "device-slow")
+    assert found.headline.id == "slow-device.noticed"
+    assert found.headline.values["waited"] == 2 * S
+
+
+def test_who_sleeps_until_its_requests_are_done_waits_for_a_silent_disk(judged: Judge) -> None:
+    """A ring's thread is in no uninterruptible wait."""
+    story = Story(6.0).device(rotational=False)
+    story.ring("read", 400, length=14 * MS, api="libaio", asleep_in="io_getevents")
+    story.requests(400, service=14 * MS, bytes_=512 * KIB)
+    begin, end = START + 2 * S, START + 4 * S
+    rows = story.tables["block_requests"]
+    rows[:] = [row for row in rows if not begin <= row["complete_ns"] <= end]  # type: ignore[operator]
+    rows.append(rows[0] | {"queue_ns": begin, "issue_ns": begin, "complete_ns": end})
+    story.tables.setdefault("waits", [])
+    found = leads(judged(story), "device-slow", 0.25)
+    (silence,) = (one for one in found.chain if one.statement.id == "slow-device.silence")
+    assert (silence.statement.values["at"], silence.value) == (2 * S, 2 * S)
+    (waited,) = (one for one in found.chain if one.statement.id == "slow-device.waited")
+    assert waited.value == 2 * S
+
+
 def behind_flushes(longest: float) -> Story:
     """Flash flushes a hundred times for 1 ms, and once longer."""
     story = Story(6.0).device(rotational=False)

@@ -17,8 +17,7 @@ SELECT
     sum(s.busy_ns * s.part) AS busy_ns,
     sum(s.queue_ns * s.part) AS queue_ns,
     sum((s.read_ns + s.write_ns) * s.part) / nullif(sum((s.reads + s.writes) * s.part), 0) AS took_ns,
-    sum(CASE WHEN s.in_flight > 0 AND s.reads + s.writes + coalesce(s.flushes, 0) = 0 THEN s.dur_ns * s.part ELSE 0 END)
-        AS silent_ns
+    sum(CASE WHEN s.silent THEN s.dur_ns * s.part ELSE 0 END) AS silent_ns
 FROM (
     SELECT
         d.*, q.phase,

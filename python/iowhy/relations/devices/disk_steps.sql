@@ -19,6 +19,7 @@
 -- column discards: discards completed, count
 -- column discarded_bytes: discarded, bytes
 -- column in_flight: requests in flight at the later reading, count
+-- column silent: it completed none, and had some: at the later reading, or, if that is not reported, all of the time, bool
 WITH changes AS (
     SELECT
         dev,
@@ -41,4 +42,12 @@ WITH changes AS (
     FROM disk_samples
     WINDOW one AS (PARTITION BY dev ORDER BY ts_ns)
 )
-SELECT * FROM changes WHERE dur_ns > 0
+SELECT
+    *,
+    coalesce(
+        reads + writes + coalesce(flushes, 0) + coalesce(discards, 0) = 0
+        AND CASE WHEN in_flight IS NULL THEN busy_ns >= 0.99 * dur_ns ELSE in_flight > 0 END,
+        false
+    ) AS silent
+FROM changes
+WHERE dur_ns > 0

@@ -100,6 +100,9 @@ def _windows(of: _Lines, kind: str) -> Iterator[_Series]:
     if length is None:
         return
     metric, unit = {"bw": ("bytes_per_s", KIB), "iops": ("iops", 1.0)}.get(kind, ("lat_ns", 1.0))
+    if metric == "lat_ns":  # written when the next I/O completes, which may be late
+        yield metric, [one * MS for one in of.times], [float(one) for one in of.values]
+        return
     ends = np.rint(np.array(of.times, np.float64) * MS / length).astype(np.int64) * length
     yield metric, ends.tolist(), (np.array(of.values, np.float64) * unit).tolist()
 
@@ -202,20 +205,51 @@ def _counters(job: str, logs: Sequence[Part], names: Names) -> None:
     if not length or (ends[-1] - ends[0]) // length > MOST_SLICES:
         logs[0].parsed.missing.append(_ALL.format(as_word(job)))
         return
+    exact = all((one, f"{way}_busy_share") in found for one, way in whole)
+    silent: set[int] = set()
+    for subject, way in () if exact else whole:
+        rates, times = found[subject, f"{way}_iops"], found[subject, f"{way}_lat_ns"]
+        placed, late = _placed(rates, times, length)
+        found[subject, f"{way}_lat_ns"] = placed
+        silent |= late
     parsed = logs[0].parsed
     key = {"dev": names.disk(job)}
-    exact = all((one, f"{way}_busy_share") in found for one, way in whole)
     if not exact:
         parsed.note(
             f"{job}: how much of the time it was busy follows from the mean times of its I/Os"
         )
     for end in range(ends[0], ends[-1] + 1, length):
         at = {one: found[one].get(end, 0.0) for one in found}
-        parsed.intervals.add(
-            "disk_samples", key, end - length, length, *_interval(at, whole, length, exact)
-        )
+        counters, levels = _interval(at, whole, length, exact)
+        if end in silent and not counters["reads"] + counters["writes"]:
+            counters |= {"queue_ns": length, "busy_ns": length}
+        parsed.intervals.add("disk_samples", key, end - length, length, counters, levels)
     for part in logs:
         part.parsed.tables.pop("measurements", None)
+
+
+def _placed(
+    rates: dict[int, float], times: dict[int, float], length: int
+) -> tuple[dict[int, float], set[int]]:
+    """Mean times by the windows in which I/Os completed, and windows in which one was under way and none completed.
+
+    A mean is written when the next I/O completes, and includes it: one that took so long that nothing else completed.
+    """
+    placed: dict[int, float] = {}
+    silent: set[int] = set()
+    ends = iter(sorted(end for end, rate in rates.items() if rate > 0))
+    before = 0
+    for at, mean in sorted(times.items()):
+        end = next((one for one in ends if one > before - length / 2), None)
+        if end is None:
+            break
+        before = at
+        late, whole = at - end, mean * rates[end] * length / NS_PER_S
+        if late >= length and whole >= late:
+            silent |= set(range(end + length, at + 1, length))
+            mean *= 1 - late / whole
+        placed[end] = mean
+    return placed, silent
 
 
 def _interval(

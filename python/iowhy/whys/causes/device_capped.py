@@ -409,6 +409,10 @@ CAUSE = Cause(
             "else little of the time is waiting for the ceiling",
         ),
         Threshold(
+            "a request that finds it idle then, of the time of all, below", ceilings.AS_LATE, "share",
+            "a bucket lets it through at once",
+        ),
+        Threshold(
             "requests that pass at once after rest, beyond the ceiling, at least", ceiling_requests.PASSED, "requests",
             "a bucket holds those of a tenth of a second or more; what a device has at work at once is never beyond its rate "
             f"({ceiling_requests.PASSED_BY_CLOCK} if they then come as by a clock)",

@@ -21,7 +21,7 @@ from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, duration, link, percent, plural
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.requests import slow_ns
-from iowhy.whys.facts.silent import SILENT_NS, silent, waits_for
+from iowhy.whys.facts.silent import NOTICED_NS, SILENT_NS, paused, silent, waits_for
 from iowhy.whys.facts.stalls import LONG_FLUSH, OUTLIERS, SCATTERED, SHALLOW
 from iowhy.whys.facts.uneven import FLASH_NS as LATE_FLASH_NS
 from iowhy.whys.facts.uneven import TIMES
@@ -43,6 +43,8 @@ USED = 0.1
 # With a longer queue, of a device that rests (is busy less than ALWAYS), how much longer than allowed a request must take.
 ALWAYS = 0.9
 BURSTS = 2.0
+# Of a time in which it completes nothing that was asked in it.
+MOST_OF = 0.5
 
 
 class Part(Struct, frozen=True):
@@ -71,19 +73,27 @@ def _found(facts: Facts) -> Candidate | None:
     requests = facts.requests
     stuck = (_stuck if facts.run.pasted else _silent)(facts)
     if not facts.budget.known:
-        return stuck or _counters(facts)
-    if stuck is not None or facts.budget.elapsed(*classes.STORAGE) < thresholds.LISTED:
+        return stuck or _paused(facts) or _counters(facts)
+    waits = facts.budget.elapsed(*classes.STORAGE) >= thresholds.LISTED
+    if stuck is not None:
         return stuck
-    if not requests.count:
-        return None if evidence.requests_were_recorded(facts) else _counters(facts)
+    if not requests.count and not evidence.requests_were_recorded(facts):
+        return _paused(facts) or (_counters(facts) if waits else None)
     median = requests.median_service_ns
+    if waits and facts.narrowed:
+        # What was asked before the time that is looked at is in no request of it.
+        paused_then = _paused(facts, MOST_OF * (facts.run.elapsed_ns or 0))
+        if paused_then is not None:
+            return paused_then
     if median is None:
+        return None
+    if not (waits or (slow_device.waits_long(facts) and facts.stalled.noticed)):
         return None
     moving = (requests.median_bytes or 0.0) / SLOWEST_BYTES_PER_NS
     allowed = SERVICE_NS + moving
     usual = allowed if requests.rotational is not False else FLASH_NS + moving
     shallow = requests.depth is not None and requests.depth <= SHALLOW
-    if requests.count < REQUESTS_MIN or median <= allowed or not shallow:
+    if requests.count < REQUESTS_MIN or median <= allowed or not (shallow and waits):
         return _than_usual(facts, median)
     beyond = Part.of(allowed, median, usual)
     # If it has no request in that time, it is not its answer that is waited for (but a limit above the queue, say).
@@ -115,7 +125,10 @@ def _than_usual(facts: Facts, median: float) -> Candidate | None:
     # Of what a limit above the queue holds back, it has only a part; while it is silent, or behind a deep queue, all wait for it.
     shallow = facts.requests.depth is not None and facts.requests.depth <= SHALLOW
     busy = evidence.busy_while_waiting(facts) if shallow and not stalled.silences else None
-    excess = slow_device.excess(facts) * (1.0 if busy is None else busy)
+    # What waits at a ceiling is late for that, but nothing is silent for so long.
+    held = facts.ceiling is not None
+    part = stalled.share if held and stalled.noticed else slow_device.excess(facts)
+    excess = part * (1.0 if busy is None else busy)
     return Candidate(
         claims=(Claim(classes.STORAGE, fraction=excess),),
         chain=_chain(facts, median, *slow_device.unevenness(uneven)),
@@ -128,8 +141,9 @@ def _than_usual(facts: Facts, median: float) -> Candidate | None:
             else f"if {name} answers as {uneven.twin} does"
         ),
         remedies=_remedies(facts, name),
-        # What waits at a ceiling is late for that.
-        excess=facts.ceiling is None,
+        headline=slow_device.noticed(facts) if stalled.noticed else None,
+        excess=not held or stalled.noticed,
+        moment=stalled.noticed,
         needs=("block_requests",),
     )
 
@@ -161,6 +175,56 @@ def _chain(facts: Facts, median: float, *more: Link) -> tuple[Link, ...]:
             "request-latency",
             "device-slow.late",
         ),
+    )
+
+
+def _paused(facts: Facts, least_ns: float = NOTICED_NS) -> Candidate | None:
+    """By its counters it completed nothing for a while, with requests in flight."""
+    found = paused(facts.relations, min(NOTICED_NS, least_ns))
+    if found is None or not (facts.run.pasted or waits_for(facts.relations, found.dev)):
+        return None
+    known, longest = facts.budget.known, found.pauses[0]
+    pause = worded(
+        "device-slow.paused",
+        "{device} had requests and answered nobody for {lasted:ns} from {at:ns} on, at least"
+        + (" ({times:count stall} in all)" if len(found.pauses) > 1 else ""),
+        device=found.name,
+        lasted=longest.lasted_ns,
+        at=longest.at_ns,
+        times=len(found.pauses),
+    )
+    cost = worded(
+        "device-slow.pause-cost",
+        "its requests waited {waited:ns} in all then"
+        + ("; at other times it completes {per_s:count}/s" if found.per_s else ""),
+        waited=sum(one.waited_ns for one in found.pauses),
+        per_s=found.per_s,
+    )
+    writes = found.written >= SCATTERED
+    return Candidate(
+        claims=(Claim(classes.STORAGE, fraction=found.busy_share),) if known else (),
+        chain=(
+            link(pause, longest.lasted_ns, "ns", "devices-over-time"),
+            link(cost, found.per_s, "1/s", "devices-over-time"),
+        ),
+        summary=worded(
+            "device-slow.pauses",
+            ("waiting for {device}, which completes" if known else "completing")
+            + " no request for {lasted:ns}",
+            device=found.name,
+            lasted=sum(one.lasted_ns for one in found.pauses),
+        ),
+        saving=saving.all_of_it(f"if {found.name} always answers"),
+        remedies=_remedies(facts, found.name),
+        headline=worded("device-slow.paused-headline", "{pause}.", pause=pause),
+        confidence=0.6 if writes else 0.8,
+        lowered_by=(_EMPTIES, *(() if known else (_NOBODY_WAITS,)))
+        if writes
+        else (() if known else (_NOBODY_WAITS,)),
+        fixed_share=None if known else found.share,
+        share_of=f"{found.name}'s time",
+        excess=True,
+        moment=True,
     )
 
 
@@ -281,6 +345,7 @@ _IN_BURSTS = "requests come many at a time, and wait for each other in part"
 _NOBODY_WAITS = "the text does not show whether anything waits for the device"
 
 
+_EMPTIES = "a disk that empties its write cache completes nothing either"
 _ONLY_MEANS = "only the counters' averages are known, not single requests"
 _MOVE = Remedy(
     worded("device-slow.other-device-any", "Move its data to another device"),
@@ -329,6 +394,10 @@ CAUSE = Cause(
         Threshold(
             "no request completed at the end", SILENT_NS, "ns",
             "a disk that empties its write cache may complete none for a second",
+        ),
+        Threshold(
+            "no request completed in between", NOTICED_NS, "ns",
+            "whoever waits notices",
         ),
         Threshold(
             "median service at a shallow queue", SERVICE_NS, "ns",

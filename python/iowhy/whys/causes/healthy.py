@@ -139,7 +139,7 @@ def stands(facts: Facts, findings: tuple[Finding, ...]) -> bool:
         return False
     # A server is judged by the time in which it had work.
     worked = facts.worked_share
-    if any(finding.gain >= SMALL * worked for finding in findings):
+    if any(finding.moment or finding.gain >= SMALL * worked for finding in findings):
         return False
     return budget.elapsed(*classes.WAITING) + budget.modes("unknown") < thresholds.LEADS * worked
 

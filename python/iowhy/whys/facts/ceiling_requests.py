@@ -182,6 +182,36 @@ def clock(relations: Relations, one: Held) -> float | None:
     return relations.value(float, sql)
 
 
+#: What finds the device idle while its rate is the ceiling.
+_IDLE = """
+WITH r AS (
+  SELECT queue_ns, complete_ns, complete_ns - queue_ns AS took_ns, coalesce(max(complete_ns) OVER (
+    PARTITION BY dev ORDER BY queue_ns, complete_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) <= queue_ns AS begins
+  FROM block_requests
+  WHERE dev IN ({devs}) AND queue_ns BETWEEN {first_ns} AND {last_ns} AND op IN ('read', 'write') AND bytes > 0
+), s AS (
+  SELECT min(before_ns) AS before_ns, ts_ns FROM disk_steps WHERE dev IN ({devs})
+  GROUP BY ts_ns HAVING sum(reads + writes) * 1e9 / max(dur_ns) BETWEEN 0.9 * {per_s} AND 1.1 * {per_s}
+)
+SELECT CASE WHEN count(*) FILTER (begins) >= greatest({least}, 0.02 * count(*)) THEN median(took_ns) FILTER (begins) END AS ns
+FROM r JOIN s ON queue_ns >= before_ns AND complete_ns <= ts_ns
+"""
+
+
+def idle_ns(relations: Relations, one: Held) -> float | None:
+    """How long a request takes at that rate that finds the device idle; None if hardly any does, or that is not known."""
+    if not relations.has("block_requests"):
+        return None
+    sql = _IDLE.format(
+        devs=", ".join(map(str, _devices(relations, one))),
+        first_ns=one.first_ns,
+        last_ns=one.first_ns + round(MOST / one.requests_per_s * 1e9),
+        per_s=f"{one.requests_per_s:.3f}",
+        least=TIMED,
+    )
+    return relations.value(float, sql)
+
+
 def _merged(spans: list[Row]) -> list[tuple[int, int]]:
     """Spans of time that follow each other as one, the first GAPS of them."""
     merged: list[tuple[int, int]] = []

@@ -1,4 +1,5 @@
 """A ceiling of requests or bytes a second that is not the device's own: a token bucket in front of it."""
+# long: one ceiling, by all that shows whose it is
 
 import math
 
@@ -15,6 +16,7 @@ from iowhy.whys.facts.ceiling_requests import (
     Held,
     Quick,
     clock,
+    idle_ns,
     parts,
     quick,
     thinks,
@@ -46,6 +48,10 @@ EVEN = 0.02
 UNEVEN = 0.3
 #: Of the time of a request: no device takes the same for each within this; a bucket that lets them through does.
 CLOCK = 0.12
+#: Requests in flight at the ceiling, from which one that finds the device idle waits for less than the others; and of their time, from which it
+#: takes as long.
+QUEUES = 2.0
+AS_LATE = 0.75
 #: How much longer that must be where only an even rate, and no clock, shows the ceiling.
 MUCH_LONGER = 3.0
 #: Requests at once that even a simple flash disk serves.
@@ -307,6 +313,11 @@ def _made(
     few_slices = one.slices < SLICES
     if few_slices and not timed and not (own_count is not None and own_count.at_limit):
         return None
+    if one.depth >= QUEUES and not (own_count is not None and own_count.at_limit):
+        # A bucket lets through at once what finds the device idle; what takes as long then is the device's answer.
+        idle = idle_ns(relations, one)
+        if idle is not None and idle >= AS_LATE * one.wait_ns:
+            return None
     below = quick(evidence, one)
     alone, alone_ns = _alone(one, below, timed=timed)
     # Where it was above the ceiling for long, there may be another ceiling.

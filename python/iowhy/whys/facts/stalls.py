@@ -6,6 +6,7 @@ from iowhy.recordings.sql_text import text_literal
 from iowhy.relations import Relations
 from iowhy.units import plural
 from iowhy.whys.facts.requests import Requests, of, slow, slow_ns
+from iowhy.whys.facts.silent import NOTICED_NS
 
 #: Requests in flight, up to which the time of a request is the device's own doing.
 SHALLOW = 2.0
@@ -52,7 +53,8 @@ class Waiter(Struct, frozen=True):
 
 class Stalls(Struct, frozen=True):
     """`share`: of the waiting for storage, the part in which its device stalls; `requests` that take far longer than others, and the part
-    of the time that is (`late`); when it answered nobody at all, and who waited then, both the longest first."""
+    of the time that is (`late`); when it answered nobody at all, and who waited then, both the longest first. Where that is little of the
+    waiting, only what somebody notices (`noticed`)."""
 
     share: float = 0.0
     late: float = 0.0
@@ -60,31 +62,46 @@ class Stalls(Struct, frozen=True):
     silences: tuple[Silence, ...] = ()
     waiters: tuple[Waiter, ...] = ()
 
+    @property
+    def noticed(self) -> bool:
+        """Whether one lasted so long that whoever waits notices, and somebody did."""
+        lasted = max((one.lasted_ns for one in self.silences), default=0)
+        waited = max((one.waited_ns for one in self.waiters), default=0.0)
+        return lasted >= NOTICED_NS and waited >= NOTICED_NS / 2
 
-def stalled(relations: Relations, requests: Requests, reasons: frozenset[str]) -> Stalls:
-    """`reasons` are those of the waiting. Nothing where it is little of that."""
+
+def stalled(
+    relations: Relations, requests: Requests, reasons: frozenset[str], asleep_ns: float = 0.0
+) -> Stalls:
+    """`reasons` are those of the waiting; `asleep_ns`: how long threads sleep until requests that they do not wait for in a call are done."""
     late, count = _late(relations, requests, reasons)
-    silences = _silences(relations, requests, reasons)
+    silences = _silences(relations, requests, reasons, asleep_ns)
     waiters, held = _waiters(relations, silences, reasons) if silences else ((), 0.0)
+    if silences and asleep_ns >= SILENT_NS:
+        waiters, held = _askers(relations, requests, silences, asleep_ns, (waiters, held))
     share = max(late, held)
-    return Stalls(share, late, count, silences, waiters) if share >= OUTLIERS else Stalls()
+    if share >= OUTLIERS:
+        return Stalls(share, late, count, silences, waiters)
+    noticed = Stalls(held, 0.0, 0, silences, waiters)
+    return noticed if noticed.noticed else Stalls()
 
 
 def _silences(
-    relations: Relations, requests: Requests, reasons: frozenset[str]
+    relations: Relations, requests: Requests, reasons: frozenset[str], asleep_ns: float
 ) -> tuple[Silence, ...]:
     """When the device answered nobody, without what it may have done for its own cache: that is due to what was written.
 
     A disk empties its cache in a flush, or when it is full of writes to scattered places; flash that flushes much longer than
     it usually does is not busy with that.
     """
-    if requests.dev is None or not relations.has("waits") or not reasons:
+    if requests.dev is None:
         return ()
-    named = _named(reasons)
-    longest = relations.value(
-        int, f"SELECT max(max_ns) AS ns FROM wait_sums WHERE reason IN ({named})"
-    )
-    if (longest or 0) < SILENT_NS:
+    longest = None
+    if reasons and relations.has("waits"):
+        longest = relations.value(
+            int, f"SELECT max(max_ns) AS ns FROM wait_sums WHERE reason IN ({_named(reasons)})"
+        )
+    if max(longest or 0, asleep_ns) < SILENT_NS:
         return ()
     flash = requests.rotational is False
     scattered = requests.writes > requests.reads and (requests.jump_share or 0.0) >= SCATTERED
@@ -112,6 +129,8 @@ def _waiters(
     relations: Relations, silences: tuple[Silence, ...], reasons: frozenset[str]
 ) -> tuple[tuple[Waiter, ...], float]:
     """Who waited then, and of all waiting for these reasons the part."""
+    if not reasons or not relations.has("waits"):
+        return (), 0.0
     spans = ", ".join(f"({one.at_ns}, {one.at_ns + one.lasted_ns})" for one in silences)
     named = _named(reasons)
     of_all = f"""
@@ -132,6 +151,39 @@ def _waiters(
         float, f"{of_all} SELECT (SELECT sum(ns) FROM held) / sum(dur_ns) AS share FROM w"
     )
     return tuple(waiters), min(1.0, share or 0.0)
+
+
+def _askers(
+    relations: Relations,
+    requests: Requests,
+    silences: tuple[Silence, ...],
+    asleep_ns: float,
+    waited: tuple[tuple[Waiter, ...], float],
+) -> tuple[tuple[Waiter, ...], float]:
+    """The same, where threads sleep until their requests are done: those that had some then, unless they are known to wait."""
+    spans = ", ".join(f"({one.at_ns}, {one.at_ns + one.lasted_ns})" for one in silences)
+    waiters, held = waited
+    asking = relations.read(
+        Waiter,
+        f"""
+        WITH s AS (
+          SELECT r.start_ns + b AS begin_ns, r.start_ns + e AS end_ns FROM (VALUES {spans}) AS spans(b, e) CROSS JOIN recording AS r
+        ), q AS (
+          SELECT q.tgid, q.tid, s.begin_ns, max(least(q.complete_ns, s.end_ns) - greatest(q.queue_ns, s.begin_ns)) AS ns
+          FROM block_requests AS q JOIN s ON q.queue_ns < s.end_ns AND q.complete_ns > s.begin_ns
+          WHERE q.dev = {requests.dev} AND q.in_scope GROUP BY 1, 2, 3
+        )
+        SELECT coalesce(n.comm, 'thread ' || q.tid) AS name, sum(q.ns)::DOUBLE AS waited_ns
+        FROM q LEFT JOIN named_threads AS n ON n.tgid = q.tgid AND n.tid = q.tid GROUP BY 1 ORDER BY 2 DESC, 1""",
+    )
+    known = {one.name for one in waiters}
+    more = [one for one in asking if one.name not in known]
+    if not more:
+        return waiters, held
+    slept = min(asleep_ns, max(one.waited_ns for one in more))
+    waits = sum(one.waited_ns for one in waiters) / held if held else 0.0
+    found = sorted((*waiters, *more), key=lambda one: (-one.waited_ns, one.name))
+    return tuple(found), (held * waits + slept) / (waits + asleep_ns)
 
 
 def _late(relations: Relations, requests: Requests, reasons: frozenset[str]) -> tuple[float, int]:

@@ -1,7 +1,7 @@
 """What could be first in a finding's place, had it been seen: causes for which what shows them is missing or not whole.
 
 Such a cause could have the time that it `explains`: what nobody claims, what nothing names, and what those claim that it beats. If that is
-as much as can be saved of what the finding then keeps, the finding is no surer than what that cause is seen by is whole.
+as much as can be saved of what the finding then keeps, the finding is only as sure as that cause's tables are whole.
 """
 
 from collections.abc import Iterator

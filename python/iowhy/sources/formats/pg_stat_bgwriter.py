@@ -11,7 +11,9 @@ from iowhy.sources.numbers import number
 
 NAME = "pg-stat-bgwriter"
 TOOL = "pg_stat_bgwriter"
-HINT = r"^\s*(?:checkpoints_timed|num_timed)\s*\|"
+_FIRST = r"^\s*(?:checkpoints_timed|num_timed)\s*\|"
+HINT = rf"{_FIRST}|^-\[ RECORD \d"
+NEAR = (_FIRST, 2)
 SURE = 0.95
 
 #: Column → metric, and what one is in its unit.

@@ -236,7 +236,7 @@ CAUSE = Cause(
     ),
     remedies=(_METACOPY, _IN_IMAGE, _VOLUME, _SMALLER, _SHARED, _VOLATILE),
     find=find,
-    explains=classes.named("read write sync kernel"),
+    explains=classes.named("read write sync throttled memory kernel"),
     unseen_without=("waits",),
     clues=(Clue("stacks", _may_copy),),
     settled_by=next_command.CALLS,

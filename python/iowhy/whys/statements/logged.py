@@ -159,7 +159,7 @@ def _checkpoints(facts: Facts) -> Iterator[Statement]:
     every = requested + found.get("checkpoints_timed", 0.0)
     if every:
         share = requested / every
-        said = f"{percent(share)} of PostgreSQL's {plural(every, 'checkpoint')} were requested, as the log reaches max_wal_size for example"
+        said = f"{percent(share)} of PostgreSQL's {plural(every, 'checkpoint')} were requested"
         often = share >= OFTEN and requested >= OFTEN_LEAST
         helps = for_logged("PostgreSQL", "checkpoints that come too often") if often else None
         said += "" if helps is None else f". {helps.do} (risk: {helps.risk})"

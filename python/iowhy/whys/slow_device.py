@@ -105,7 +105,7 @@ def silences(facts: Facts) -> tuple[Link, ...]:
     if stalled.waiters:
         said = worded(
             "slow-device.waited",
-            "in that time {waiters} waited for it",
+            "waiting for it then: {waiters}",
             waiters=", ".join(
                 worded(
                     "slow-device.waiter", "{name} {waited:ns}", name=one.name, waited=one.waited_ns

@@ -7,6 +7,7 @@ python -m benchmarks.predictions judge FOLDER                 a row for each pai
 import statistics
 import sys
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
 
 from iowhy.lab import trial
@@ -23,22 +24,22 @@ from iowhy.relations import Relations
 KINDS = ("hdd", "ssd", "flush-slow", "file", "memory", "zram")
 #: Where hardly anything but CPU time is left, which is less where waits are short: not to be seen in a recording.
 IN_MEMORY = ("memory", "zram")
-#: Programs that wait for a device, each by other requests; scaled so that a disk that turns takes seconds.
-PROGRAMS = {
-    "sqlite-journal": 1.0,
-    "mmap-random": 1.0,
-    "postgres-commits": 1.0,
-    "redis-always": 1.0,
-    "rocksdb-sync": 1.0,
-    "smallfiles": 1.0,
-    "dd-direct": 1.0,
-    "stream": 1.0,
-    "parallel-readers": 1.0,
-    "node-log": 1.0,
-    "git-status": 1.0,
-    "git-add": 1.0,
-    "partial-writes": 1.0,
-}
+#: Programs that wait for a device, each by other requests.
+PROGRAMS = (
+    "sqlite-journal",
+    "mmap-random",
+    "postgres-commits",
+    "redis-always",
+    "rocksdb-sync",
+    "smallfiles",
+    "dd-direct",
+    "stream",
+    "parallel-readers",
+    "node-log",
+    "git-status",
+    "git-add",
+    "partial-writes",
+)
 _NEAR, _MEDIAN = 0.30, 0.15
 
 
@@ -46,12 +47,12 @@ def main(argv: list[str]) -> int:
     """Status 1 where predictions are further off than promised."""
     what, folder, *names = argv
     if what == "record":
-        record(Path(folder), names or list(PROGRAMS))
+        record(Path(folder), names or PROGRAMS)
         return 0
     return judge(Path(folder))
 
 
-def record(folder: Path, names: list[str]) -> None:
+def record(folder: Path, names: Sequence[str]) -> None:
     """`KIND.toml` and `SCENARIO-KIND.iowhy` of each."""
     folder.mkdir(exist_ok=True)
     for kind in KINDS:
@@ -66,7 +67,7 @@ def record(folder: Path, names: list[str]) -> None:
             keep = folder / f"{name}-{kind}.iowhy"
             if keep.exists():
                 continue
-            choice = Choice(fs="ext4", device=kind, scale=PROGRAMS[name])
+            choice = Choice(fs="ext4", device=kind)
             try:
                 done = trial.run(there[name], there[name].broken, choice, keep=keep)
             except Exception:  # the others are worth having

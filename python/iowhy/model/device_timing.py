@@ -1,5 +1,6 @@
 """Measures a device here: what `iowhy device-model` does. Reads anywhere, writes only into a file without a name, which is gone with us."""
 
+import itertools
 import json
 import mmap
 import os
@@ -57,7 +58,6 @@ class Place(Struct):
     file: int
     file_bytes: int
     buffer: mmap.mmap
-    next_block: int = 0
 
 
 def measured(given: Path) -> Device:
@@ -153,7 +153,8 @@ def _with_writes(place: Place, made: Device) -> Device:
     small, _ = _written(place, BLOCK, 16)
     large, _ = _written(place, _LARGE, 16)
     _flushed(place)
-    one = _times(lambda: _after_next(place), 12)
+    places = itertools.count(BLOCK, BLOCK)
+    one = _times(lambda: _after_next(place, next(places)), 12)
     many = _times(lambda: _after_writes(place, _MANY), 4)
     cache_rate = min((_LARGE - BLOCK) / max(large - small, 0.1), _MOST_MB_PER_S)
     drains = many - nothing > _DRAINS * max(one - nothing, nothing, small)
@@ -173,10 +174,9 @@ def _with_writes(place: Place, made: Device) -> Device:
     )
 
 
-def _after_next(place: Place) -> float:
-    """A flush after a write to the next place, as logs write: of a disk that turns, it has just passed."""
-    place.next_block = (place.next_block + 1) % (place.file_bytes // BLOCK)
-    os.pwritev(place.file, [memoryview(place.buffer)[:BLOCK]], place.next_block * BLOCK)
+def _after_next(place: Place, at: int) -> float:
+    """A flush after a write behind the one before, as logs write: of a disk that turns, that place has just passed."""
+    os.pwritev(place.file, [memoryview(place.buffer)[:BLOCK]], at)
     return _flushed(place)
 
 

@@ -326,7 +326,7 @@ class _Work:
             target = made.targets[edge]
             gap = self.gaps[edge]
             if made.by_end[edge] and target >= first_end:
-                gap = min(gap, max(took, 0.0))
+                gap = min(gap, took)
             when = now + gap
             if free is not None and target >= first_end and free[target - first_end]:
                 when = 0.0 if made.by_end[edge] else now

@@ -135,6 +135,10 @@ class Budget(Struct, frozen=True):
         calls, among = frozenset(chosen), frozenset(of)
         return sum(p.elapsed for p in self.pieces if p.call in calls and p.cls in among)
 
+    def asleep(self, *chosen: str) -> float:
+        """Share of the time of some classes in which threads sleep in no wait of the kernel that is known, as until operations are done."""
+        return sum(p.elapsed for p in self.pieces if p.cls in chosen and p.reason is None)
+
     def reason_ns(self, cls: str, reason: str) -> int:
         """Time of all threads in a class for one reason; 0 also where threads are not counted."""
         return sum(p.thread_ns or 0 for p in self.pieces if p.cls == cls and p.reason == reason)

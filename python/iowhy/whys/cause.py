@@ -44,8 +44,8 @@ class Cause(Struct, frozen=True):
     `trouble` is what it is to settings that may help (`iowhy.tuning`), which know no cause by its name.
     `explains_errors` are errors of calls that it says enough of: they are not said again.
     `unseen_without` are sensors: where one of them did not run, that it was not found does not say that it was not there.
-    `clues` are those without which it may be missed, among them those of `unseen_without` that do not always matter. `explains` are the classes of the budget that it can claim: what it might take had it been
-    seen (`iowhy.whys.rivals`).
+    `clues` are those without which it may be missed, among them those of `unseen_without` that do not always matter.
+    `explains` are the classes of the budget that it can claim: what it might take had it been seen (`iowhy.whys.rivals`).
     """
 
     name: str

@@ -5,15 +5,9 @@ from iowhy.sentences import Sentence, worded
 from iowhy.whys import named
 from iowhy.whys.chain import link, plural
 from iowhy.whys.facts import Facts
-from iowhy.whys.facts.file_locks import LockFile, lock_file, opened_before
-from iowhy.whys.facts.sleeps import Sleep
+from iowhy.whys.facts.file_locks import LockFile
 from iowhy.whys.finding import Link
 from iowhy.whys.remedy import Remedy
-
-
-def tried(facts: Facts, sleep: Sleep | None) -> LockFile | None:
-    """The lock file that it looks for after each pause."""
-    return lock_file(facts.relations, sleep)
 
 
 def says(found: LockFile) -> Sentence:
@@ -50,34 +44,15 @@ def remedies(facts: Facts, found: LockFile) -> tuple[Remedy, ...]:
     return Remedy(remove, risk=risk), Remedy(do, looks=True)
 
 
-def path_of(facts: Facts, sleep: Sleep | None) -> str | None:
-    """Of which file a lock is, probably."""
-    return opened_before(facts.relations, sleep)
-
-
-def opened(facts: Facts, sleep: Sleep | None) -> Link | None:
+def opened(path: str) -> Link:
     """Which file it opened before it waited for a lock."""
-    path = path_of(facts, sleep)
-    if path is None or (sleep is not None and sleep.path is not None):
-        return None
-    return link(
-        f"the file that it opened last before that is {path}",
-        None,
-        "text",
-        "syscalls",
-        "lock-file.opened",
-    )
+    said = f"the file that it opened last before that is {path}"
+    return link(said, None, "text", "syscalls", "lock-file.opened")
 
 
-def holder(facts: Facts, sleep: Sleep | None) -> Remedy:
-    """Who holds a lock can only be seen while it is held."""
-    path = path_of(facts, sleep)
-    return Remedy(
-        worded(
-            "lock-file.see-holder",
-            "See who holds the lock, while it waits: `lslocks -u"
-            + ("`" if path is None else " | grep {path}`"),
-            path=None if path is None else quoted(path),
-        ),
-        looks=True,
-    )
+def holder(path: str | None) -> Remedy:
+    """Who holds a lock can only be seen while it is held; `path`: of which file it is, probably."""
+    said = "See who holds the lock, while it waits: `lslocks -u"
+    said += "`" if path is None else " | grep {path}`"
+    shown_path = None if path is None else quoted(path)
+    return Remedy(worded("lock-file.see-holder", said, path=shown_path), looks=True)

@@ -34,21 +34,21 @@ def rivals_need(
 
 def _unseen(facts: Facts) -> Iterator[tuple[Cause, tuple[str, ...]]]:
     """Causes that may be missed, each with the sensors by which it is seen that are not whole."""
-    lacking = {name for name in sensors() if _lacks(facts, name)}
+    run = facts.run
+    differ = {one.table for one in run.mismatches} | {one.table for one in facts.shorts}
+    differ |= {name for name, lost in run.lost.items() if lost}
+    # Those that did not run, or of which a table is not whole.
+    lacking = {
+        name
+        for name in sensors()
+        if not facts.recording.ran(name) or not differ.isdisjoint(tables_of((name,)))
+    }
     for cause in causes() if lacking else ():
         clues = {one.sensor for one in cause.clues}
         of_it = [one for one in cause.unseen_without if one in lacking - clues]
         of_it += [one.sensor for one in cause.clues if one.sensor in lacking and one.could_be(facts)]  # fmt: skip
         if of_it:
             yield cause, tuple(of_it)
-
-
-def _lacks(facts: Facts, sensor: str) -> bool:
-    """Whether it did not run, or any of its tables is not whole."""
-    run = facts.run
-    differ = {one.table for one in run.mismatches} | {one.table for one in facts.shorts}
-    differ |= {name for name, lost in run.lost.items() if lost}
-    return not facts.recording.ran(sensor) or not differ.isdisjoint(tables_of((sensor,)))
 
 
 def _first(

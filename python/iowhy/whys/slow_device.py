@@ -43,12 +43,7 @@ def stalls(facts: Facts) -> Sentence:
 
 def waits_long(facts: Facts) -> bool:
     """Whether any wait, or sleep for what is asked, is so long that a silence that somebody notices may be in it."""
-    asleep = sum(
-        one.elapsed
-        for one in facts.budget.pieces
-        if one.cls in classes.STORAGE and one.reason is None
-    )
-    if asleep * (facts.run.elapsed_ns or 0) >= NOTICED_NS:
+    if facts.budget.asleep(*classes.STORAGE) * (facts.run.elapsed_ns or 0) >= NOTICED_NS:
         return True
     if not facts.relations.has("waits"):
         return False

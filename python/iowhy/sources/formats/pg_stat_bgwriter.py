@@ -7,6 +7,7 @@ log reached max_wal_size, by CHECKPOINT or by a backup; else checkpoint_timeout 
 import re
 
 from iowhy.sources.format import Block, Parsed
+from iowhy.sources.formats import _table
 from iowhy.sources.numbers import number
 
 NAME = "pg-stat-bgwriter"
@@ -37,7 +38,7 @@ def read(block: Block) -> Parsed:
     for at, line in parsed.lines(block):
         if _BESIDE.fullmatch(line.strip()):
             continue
-        cells = [cell.strip() for cell in line.split("|")]
+        cells = _table.cells(line)
         if len(cells) > 2 and not columns and any(cell in _COLUMNS for cell in cells):
             columns = cells
         elif columns and len(cells) == len(columns):

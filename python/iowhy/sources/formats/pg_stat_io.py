@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Parsed
+from iowhy.sources.formats import _table
 from iowhy.sources.numbers import number
 
 NAME = "pg-stat-io"
@@ -39,7 +40,7 @@ def read(block: Block) -> Parsed:
         text = line.strip()
         if _RULE.fullmatch(text):
             continue
-        cells = _cells(text) if "|" in text else []
+        cells = _table.cells(text) if "|" in text else []
         if "backend_type" in cells and "context" in cells:
             columns = cells if all(cells) else []  # one without a name at the end was wrapped
             if not columns:
@@ -72,12 +73,6 @@ def read(block: Block) -> Parsed:
             )
         _slowest(parsed, rows, timed=timed)
     return parsed
-
-
-def _cells(text: str) -> list[str]:
-    """A row's cells; markdown has a bar at both ends."""
-    inner = text[1:-1] if text.startswith("|") and text.endswith("|") else text
-    return [cell.strip(" `") for cell in inner.split("|")]
 
 
 def _subject(row: dict[str, str]) -> str:

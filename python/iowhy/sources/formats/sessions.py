@@ -8,20 +8,23 @@ from collections import Counter
 from collections.abc import Mapping
 
 from iowhy.sources.format import Block, Parsed
+from iowhy.sources.formats import _table
 
 NAME = "sessions"
 TOOL = "sessions"
 HINT = r"\|\s*wait_event\s*\||^\W*Id\s*\|\s*User\s*\|\s*Host\s*\|"
 
 #: What a wait is for; the first that fits. Of PostgreSQL "type: event", of MySQL the state.
-KINDS = (
-    ("commit", r"IO: WAL\w*|LWLock: WAL(?:Write|Insert)\w*|waiting for handler commit|.*(?:flushing|syncing).*log.*|.*semi-?sync.*|IPC: SyncRep"),
-    ("temporary_file", r"IO: BufFile\w+|.*tmp table on disk.*|converting HEAP to \w+.*|Creating sort index"),
-    ("reading", r"IO: (?:DataFile(?:Read|Prefetch)|SLRURead)"),
-    ("writing", r"IO: (?:DataFile|Checkpoint|ControlFile|SLRU|Relation)\w+|LWLock: BufferIO"),
-    ("lock", r"Lock: \w+|.*(?:metadata|table|level|row) lock.*|Locked"),
-)  # fmt: skip
-_KINDS = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in KINDS)
+_KINDS = {
+    kind: re.compile(pattern, re.IGNORECASE)
+    for kind, pattern in (
+        ("commit", r"IO: WAL\w*|LWLock: WAL(?:Write|Insert)\w*|waiting for handler commit|.*(?:flushing|syncing).*log.*|.*semi-?sync.*|IPC: SyncRep"),
+        ("temporary_file", r"IO: BufFile\w+|.*tmp table on disk.*|converting HEAP to \w+.*|Creating sort index"),
+        ("reading", r"IO: (?:DataFile(?:Read|Prefetch)|SLRURead)"),
+        ("writing", r"IO: (?:DataFile|Checkpoint|ControlFile|SLRU|Relation)\w+|LWLock: BufferIO"),
+        ("lock", r"Lock: \w+|.*(?:metadata|table|level|row) lock.*|Locked"),
+    )
+}  # fmt: skip
 #: Not at work: clients that ask nothing, and the server's own.
 _RESTS = frozenset({"Sleep", "Daemon", "Binlog Dump", "Binlog Dump GTID", "Slave_IO", "Connect"})
 _RULE = re.compile(r"[-+|= ]+|\(\d+ rows?\)|\d+ rows in set.*")
@@ -33,11 +36,9 @@ def read(block: Block) -> Parsed:
     columns: list[str] = []
     found: Counter[tuple[str, str]] = Counter()
     for at, line in parsed.lines(block):
-        text = line.strip()
-        if _RULE.fullmatch(text):
+        if _RULE.fullmatch(line.strip()):
             continue
-        inner = text[1:-1] if text.startswith("|") and text.endswith("|") else text
-        cells = [cell.strip() for cell in inner.split("|")]
+        cells = _table.cells(line)
         if "wait_event" in cells or cells[:3] == ["Id", "User", "Host"]:
             columns = cells
         elif not columns or len(cells) < len(columns):
@@ -48,10 +49,11 @@ def read(block: Block) -> Parsed:
             server, wait = _wait(row)
             if wait is not None:
                 found[server, "at_work_sessions"] += 1
-                kind = next((kind for kind, one in _KINDS if one.fullmatch(wait)), None)
-                found[server, f"{kind}_sessions"] += kind is not None
+                kind = next((kind for kind, one in _KINDS.items() if one.fullmatch(wait)), None)
+                if kind is not None:
+                    found[server, f"{kind}_sessions"] += 1
     for (server, metric), number in found.items():
-        parsed.measure(server, metric, float(number) if number else None)
+        parsed.measure(server, metric, float(number))
     if found:
         parsed.partial = "one moment"
         parsed.missing.append("sudo iowhy run -p {pid} --statements --duration 30s")

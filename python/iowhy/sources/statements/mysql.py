@@ -139,7 +139,7 @@ class Connection:
         ] + holders
 
     def _ask_locks(self, now_ns: int) -> list[Session]:
-        """Notes who waits for whom; gives those of the holders whose statement is over, as far as the server knows it."""
+        """Notes who waits for whom; returns the holders whose statement is over, if the server knows it."""
         if time.monotonic() < self._asked_s + _LOCKS_EVERY_S:
             return []
         rows = self._rows(self._locks)

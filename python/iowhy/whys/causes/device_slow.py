@@ -186,7 +186,7 @@ def _paused(facts: Facts, least_ns: float = NOTICED_NS) -> Candidate | None:
     known, longest = facts.budget.known, found.pauses[0]
     pause = worded(
         "device-slow.paused",
-        "{device} had requests and answered nobody for {lasted:ns} from {at:ns} on, at least"
+        "{device} had requests and answered nobody for at least {lasted:ns} from {at:ns} on"
         + (" ({times:count stall} in all)" if len(found.pauses) > 1 else ""),
         device=found.name,
         lasted=longest.lasted_ns,
@@ -218,9 +218,7 @@ def _paused(facts: Facts, least_ns: float = NOTICED_NS) -> Candidate | None:
         remedies=_remedies(facts, found.name),
         headline=worded("device-slow.paused-headline", "{pause}.", pause=pause),
         confidence=0.6 if writes else 0.8,
-        lowered_by=(_EMPTIES, *(() if known else (_NOBODY_WAITS,)))
-        if writes
-        else (() if known else (_NOBODY_WAITS,)),
+        lowered_by=(*((_EMPTIES,) if writes else ()), *(() if known else (_NOBODY_WAITS,))),
         fixed_share=None if known else found.share,
         share_of=f"{found.name}'s time",
         excess=True,

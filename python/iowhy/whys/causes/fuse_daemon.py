@@ -47,7 +47,9 @@ def find(facts: Facts) -> Candidate | None:
     ended, left = 1 - on_disk, "if that process answered at once"
     if in_kernel in _STILL_COMPUTES:
         ended = (spends.rest or 0.0) if spends else 0.0
-        left = "without the way to that process; the kernel decompresses as well, how quickly is not known"
+        left = (
+            "without the detour through that process; how fast the kernel decompresses is not known"
+        )
     elif on_disk:
         left = "if only its disk took time"
     advice = tuple(filter(None, (in_kernel, behind, next_step)))

@@ -11,6 +11,7 @@ from iowhy.whys import classes, locks_in_words, next_command, saving
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, duration, link, percent, plural
 from iowhy.whys.facts import Facts
+from iowhy.whys.facts.file_locks import lock_file, opened_before
 from iowhy.whys.facts.locked import Locked, cut
 from iowhy.whys.facts.sleeps import POLLS, TIMERS, WORK, Peer, Sleep
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
@@ -114,14 +115,14 @@ def find(facts: Facts) -> Candidate | None:
     found = _most(facts, idle)
     what = None if found is None else _for_what(found)
     sleep = None if found is None else found.sleep
-    lock = locks_in_words.tried(facts, sleep)
+    lock, path = lock_file(facts.relations, sleep), opened_before(facts.relations, sleep)
     return Candidate(
         claims=(Claim(frozenset({classes.IDLE})),),
         chain=chain_of(
             _asleep(idle),
             None if found is None else _in_call(facts, found),
             None if lock is None else locks_in_words.shown(lock),
-            locks_in_words.opened(facts, sleep),
+            None if path is None or (sleep and sleep.path) else locks_in_words.opened(path),
             _storage(facts),
         ),
         summary=locks_in_words.says(lock)
@@ -137,7 +138,7 @@ def find(facts: Facts) -> Candidate | None:
         saving=saving.all_of_it("if what it waits for took no time"),
         remedies=locks_in_words.remedies(facts, lock)
         if lock is not None
-        else (*_without_limit(facts), *(_of_server(facts) or _remedies(facts, found, what))),
+        else (*_without_limit(facts), *(_of_server(facts) or _remedies(facts, found, what, path))),
         needs=("thread_time",),
         confidence=0.75 if found is None else 0.9,
         lowered_by=()
@@ -261,7 +262,9 @@ def _without_limit(facts: Facts) -> tuple[Remedy, ...]:
     return () if option is None else (Remedy(do, risk=risk),)
 
 
-def _remedies(facts: Facts, found: _Call | None, what: str | None) -> tuple[Remedy, ...]:
+def _remedies(
+    facts: Facts, found: _Call | None, what: str | None, path: str | None
+) -> tuple[Remedy, ...]:
     """What to do about the call, or how to see more of it."""
     if found is None or what is None:
         return (_of_calls(facts),)
@@ -279,7 +282,7 @@ def _remedies(facts: Facts, found: _Call | None, what: str | None) -> tuple[Reme
         )
         return (pause,)
     if what == _FILE_LOCK:
-        return (locks_in_words.holder(facts, found.sleep), _of_calls(facts))
+        return (locks_in_words.holder(path), _of_calls(facts))
     if found.sleep is not None and found.sleep.peer is not None and what.startswith("for the peer"):
         return (_of_peer(found.sleep.peer), _RECORD_TOO)
     if what == _EVENTS and not (found.sleep is not None and found.sleep.peers):

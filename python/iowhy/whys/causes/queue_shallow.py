@@ -82,9 +82,9 @@ def _remedies(facts: Facts) -> tuple[Remedy, ...]:
             what=what,
         ),
     )
-    by_option = _by_option(facts)
+    at_once = _by_option(facts) or (_SEVERAL,)
     if evidence.direct_io(facts) or requests.direction == "write":
-        return (*(() if by_option else (_SEVERAL,)), *by_option, whole)
+        return (*at_once, whole)
     in_order = requests.jump_share is not None and requests.jump_share < thresholds.IN_ORDER
     ahead = replace(
         _AHEAD,
@@ -96,7 +96,7 @@ def _remedies(facts: Facts) -> tuple[Remedy, ...]:
     )
     if in_order:
         return (set_readahead(facts, up=True), _SEVERAL, whole)
-    return (ahead, *(() if by_option else (_SEVERAL,)), *by_option, whole)
+    return (ahead, *at_once, whole)
 
 
 def _by_option(facts: Facts) -> tuple[Remedy, ...]:

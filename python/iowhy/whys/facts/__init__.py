@@ -198,8 +198,7 @@ class Facts:
         """How its device stalls, and what of the waiting for storage that is."""
         pieces = [piece for piece in self.budget.pieces if piece.cls in classes.STORAGE]
         reasons = frozenset(piece.reason for piece in pieces if piece.reason)
-        asleep = sum(piece.elapsed for piece in pieces if piece.reason is None)
-        asleep_ns = asleep * (self.run.elapsed_ns or 0)
+        asleep_ns = self.budget.asleep(*classes.STORAGE) * (self.run.elapsed_ns or 0)
         return stalls.stalled(self.relations, self.requests, reasons, asleep_ns)
 
     @cached_property

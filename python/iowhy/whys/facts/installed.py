@@ -24,6 +24,7 @@ _LOOP = 8
 _SYNCS_PER_FILE = 3
 #: Syncs or reads of one process from which the program decides on them, and not the script that starts it for each.
 _BY_ITSELF = 5
+_PROCESSES = "names AS (SELECT tgid, arg_min(comm, abs(tid - tgid)) AS comm, any_value(ppid) AS ppid FROM threads GROUP BY tgid)"
 
 
 class Starts(Struct, frozen=True):
@@ -72,7 +73,7 @@ def reader(relations: Relations) -> str | None:
     reads = f"name IN {classes.quoted(classes.DATA_READS)}"
     return relations.value(
         str,
-        f"""WITH names AS (SELECT tgid, arg_min(comm, abs(tid - tgid)) AS comm FROM threads GROUP BY tgid)
+        f"""WITH {_PROCESSES}
         SELECT n.comm FROM call_sums AS c JOIN names AS n ON n.tgid = c.tgid WHERE c.{reads}
         GROUP BY n.comm ORDER BY sum(c.total_ns) DESC, n.comm LIMIT 1""",
     )
@@ -101,7 +102,7 @@ def _decided_there(relations: Relations, calls: str) -> bool:
         ), processes AS (
           SELECT t.tgid, sum(c.ns) AS ns, sum(c.calls) AS calls FROM ({calls}) AS c
           JOIN threads AS t ON t.tid = c.tid GROUP BY t.tgid
-        ), names AS (SELECT tgid, arg_min(comm, abs(tid - tgid)) AS comm FROM threads GROUP BY tgid)
+        ), {_PROCESSES}
         SELECT sum(p.ns) FILTER (
             WHERE p.calls >= {_BY_ITSELF} AND EXISTS (
               SELECT 1 FROM system AS s WHERE s.comm = n.comm OR starts_with(n.comm, s.comm || '-')
@@ -113,8 +114,7 @@ def _decided_there(relations: Relations, calls: str) -> bool:
 
 
 _STARTS = f"""
-WITH names AS (SELECT tgid, arg_min(comm, abs(tid - tgid)) AS comm, any_value(ppid) AS ppid FROM threads GROUP BY tgid
-), each AS (
+WITH {_PROCESSES}, each AS (
   SELECT n.comm, p.comm AS starter, t.tgid, count(*) AS syncs, count(DISTINCT (s.dev, s.ino)) AS files, sum(s.dur_ns) AS ns
   FROM sync_calls AS s JOIN threads AS t ON t.tid = s.tid
   JOIN names AS n ON n.tgid = t.tgid LEFT JOIN names AS p ON p.tgid = n.ppid

@@ -23,7 +23,7 @@ def share_of_reads(relations: Relations, files: Own) -> float | None:
 
 
 def share_of_cpu(relations: Relations, files: Own) -> float | None:
-    """Of the CPU time of all threads, the share of calls that read some files: mostly from the page cache, as who waits uses no CPU."""
+    """Of the CPU time of all threads, the share of calls that read some files: mostly from the page cache, as waiting uses no CPU."""
     if not relations.has("syscalls"):
         return None
     return relations.value(

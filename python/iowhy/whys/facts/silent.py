@@ -94,7 +94,7 @@ WITH s AS (
       - row_number() OVER (PARTITION BY dev, silent ORDER BY ts_ns) AS island
   FROM disk_steps
 ), p AS (
-  SELECT dev, min(before_ns) AS begin_ns, max(ts_ns) - min(before_ns) AS lasted_ns, 
+  SELECT dev, min(before_ns) AS begin_ns, max(ts_ns) - min(before_ns) AS lasted_ns,
     coalesce(nullif(sum(queue_ns), 0), arg_max(queued_ns, ts_ns)) AS waited_ns
   FROM s WHERE silent GROUP BY dev, island
   HAVING lasted_ns >= {least} AND arg_max(flushed_ns, ts_ns) < lasted_ns / 2

@@ -36,13 +36,13 @@ _TOOLS: tuple[tuple[str, str, str, float | None], ...] = (
     ("zpool status", "degraded", "pool {} is degraded", 0.0),
     ("zpool status", "checksum_errors", "{} has {} checksum errors", 0.0),
 )  # fmt: skip
-#: What sessions wait for, by the begin of the metric.
+#: What sessions wait for, by the metric.
 _WAITS = {
-    "commit": "for commits to be synced to the log",
-    "temporary_file": "for temporary files: what they sort or join does not fit in their memory",
-    "reading": "to read what is not in the buffers",
-    "writing": "to write data",
-    "lock": "for locks that other sessions hold",
+    "commit_sessions": "for commits to be synced to the log",
+    "temporary_file_sessions": "for temporary files: what they sort or join does not fit in their memory",
+    "reading_sessions": "to read what is not in the buffers",
+    "writing_sessions": "to write data",
+    "lock_sessions": "for locks that other sessions hold",
 }
 _UNITS = {"ns": ("ns", duration), "share": ("share", percent), "s": ("bytes/s", rate)}
 
@@ -127,26 +127,30 @@ def _servers(facts: Facts) -> Iterator[Statement]:
         said = f"{one.subject} reports: {words}, {_often(one.value)}{within}"
         grave = 0.75 if ns is None or ns >= SLOW_NS else 0.3
         # Of two that are as grave, the one that says what to do.
-        if (helps := for_logged(one.subject, name.replace("_", " ").strip())) is not None:
-            said += f". {helps.do} (risk: {helps.risk})"
-            grave += 0.01
+        helps = _setting(one.subject, name.replace("_", " ").strip())
+        said += helps
+        grave += 0.01 if helps else 0.0
         unit = "times" if ns is None else "ns"
         yield Statement(grave, link(said, ns or one.value, unit, "measurements"))
+
+
+def _setting(program: str, what: str) -> str:
+    """The end of a sentence: the setting that helps against what a log says; empty if none is known."""
+    helps = for_logged(program, what)
+    return "" if helps is None else f". {helps.do} (risk: {helps.risk})"
 
 
 def _sessions(facts: Facts) -> Iterator[Statement]:
     """What most sessions of a database wait for, of those that are at work."""
     numbers = [one for one in facts.measured.numbers if one.tool == "sessions"]
     for whole in (one for one in numbers if one.metric == "at_work_sessions"):
-        waits = [
-            one for one in numbers if one.subject == whole.subject and one.metric[:-9] in _WAITS
-        ]
+        waits = [one for one in numbers if one.subject == whole.subject and one.metric in _WAITS]
         most = max(waits, key=lambda one: one.value, default=None)
         if most is None:
             continue
         said = (
             f"{most.value:,.0f} of {plural(whole.value, 'session')} of {whole.subject} at work wait"
-            f"{'s' if most.value == 1 else ''} {_WAITS[most.metric[:-9]]}"
+            f"{'s' if most.value == 1 else ''} {_WAITS[most.metric]}"
         )
         grave = 0.7 if 2 * most.value >= whole.value else 0.3
         yield Statement(grave, link(said, most.value, "sessions", "measurements"))
@@ -161,8 +165,7 @@ def _checkpoints(facts: Facts) -> Iterator[Statement]:
         share = requested / every
         said = f"{percent(share)} of PostgreSQL's {plural(every, 'checkpoint')} were requested"
         often = share >= OFTEN and requested >= OFTEN_LEAST
-        helps = for_logged("PostgreSQL", "checkpoints that come too often") if often else None
-        said += "" if helps is None else f". {helps.do} (risk: {helps.risk})"
+        said += _setting("PostgreSQL", "checkpoints that come too often") if often else ""
         yield Statement(0.7 if often else 0.2, link(said, share, "share", "measurements"))
 
 

@@ -180,7 +180,7 @@ def _timed(facts: Facts) -> Iterator[Statement]:
         )
         share = cpu / took if took else 0.0
         template = "{command} took {took:ns}: {cpu:ns} on CPUs" + (
-            "; the rest ({share:share}) it waited" if share < 1 else ", more than one at a time"
+            "; it waited the rest ({share:share})" if share < 1 else ", more than one at a time"
         )
         said = worded(
             "timed", template, command=name, took=took, cpu=cpu, share=max(0.0, 1 - share)

@@ -13,7 +13,7 @@ FILE = """
 [agent]
 directory = "{root}"
 every = "1 s"
-record = "1 s"
+record = "{record}"
 cool-down = "{cool_down}"
 per-hour = 3
 {more}
@@ -41,10 +41,13 @@ def agent(
     triggers: str = READS,
     before: Sequence[str] = (),
     environment: Mapping[str, str] | None = None,
+    record: str = "1 s",
 ) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
     """An agent that runs, and its log. `more`: lines of its file; `before`: what it is started by."""
     file, log = root.with_suffix(".toml"), root.with_suffix(".log")
-    file.write_text(FILE.format(root=root, cool_down=cool_down, more=more, triggers=triggers))
+    file.write_text(
+        FILE.format(root=root, cool_down=cool_down, more=more, triggers=triggers, record=record)
+    )
     with (
         log.open("ab") as out,
         subprocess.Popen(

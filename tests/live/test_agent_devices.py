@@ -82,7 +82,11 @@ def test_a_disk_that_answers_nobody_for_three_seconds(tmp_path: Path) -> None:
         reads = work("randread", file=file, threads=2, block=4096, seed=1, for_seconds=90)
         on.start_clock()
         triggers = f'silent = "device {disk} stalled > 1 s"'
-        with agent(root, more='black-box = "6 s"', triggers=triggers) as (running, log):
+        # The trigger fires in the stall, and the recording goes on until it is over.
+        with agent(root, more='black-box = "6 s"', triggers=triggers, record="4 s") as (
+            running,
+            log,
+        ):
             within(60, lambda: list(root.glob(".open/*/agent_counts")))
             with subprocess.Popen(reads, stdout=subprocess.DEVNULL) as reader:
                 try:

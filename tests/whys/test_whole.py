@@ -110,10 +110,12 @@ def copy(unpacked: Path, tmp_path: Path) -> Copied:
     return copied
 
 
-def lacking(path: Path, table: str, share: float, kind: str, *, sums: bool = True) -> Recording:
+def lacking(
+    path: Path, table: str, share: float, kind: str, *, sums: bool = True, where: str = "even"
+) -> Recording:
     """The recording without some rows of a table; without `sums` these are gone, too."""
     manifest = json.loads((path / "manifest.json").read_text())
-    thin_table(path, table, share, "even", kind, manifest, random.Random(1))
+    thin_table(path, table, share, where, kind, manifest, random.Random(1))
     if not sums:
         remove(path, table, manifest, itself=False)
     (path / "manifest.json").unlink()
@@ -170,6 +172,14 @@ def test_another_cause_is_not_said_to_be_sure(
     # What is missing is said, and what brings it.
     assert judged.doubt is not None and table in judged.doubt.lacks
     assert "iowhy run" in judged.doubt.decided_by
+
+
+@pytest.mark.parametrize("where", ["first", "last"])
+def test_commits_of_one_end_show_in_the_waits_for_them(where: str, copy: Copied) -> None:
+    """Those that are left have numbers in a row."""
+    judged = judge(lacking(copy("one-journal"), "journal_commits", 0.8, "silent", where=where))
+    assert first(judged)[1] < SURE and judged.doubt is not None
+    assert "journal_commits" in judged.doubt.lacks
 
 
 @pytest.mark.parametrize("name", ["small-files"])

@@ -294,8 +294,10 @@ def test_a_device_that_answers_nobody(judged: Judge) -> None:
     assert tells(found.summary, "sda", "on /)") and tells(chain(found), "5 requests")
 
 
-def keeps_some(in_flight: int, depth: int) -> Story:
-    """Reads are fast, and in the end one after the other gets no answer, while others go on in one of the two."""
+def keeps_some(in_flight: int, depth: int, over_by: int | None = None) -> Story:
+    """Reads are fast, and in the end one after the other gets no answer, while others go on in one of the two. `over_by`: when they
+    were known to be over.
+    """
     story = (
         Story(4.0)
         .caller("pread64", 1, blocked=1500 * MS)
@@ -307,7 +309,7 @@ def keeps_some(in_flight: int, depth: int) -> Story:
     for row in rows[-depth:] if depth > 1 else [dict(rows[624])]:
         if depth == 1:
             rows.append(row)
-        row["complete_ns"] = None
+        row["complete_ns"], row["over_by_ns"] = None, over_by
     for row in disk(seconds=4, reads=200, read_bytes=819_200, wait_ns=1e6, busy=1.0, depth=1):
         story.add("disk_samples", **row | {"ts_ns": START + row["ts_ns"], "in_flight": in_flight})  # type: ignore[operator]
     return story
@@ -321,6 +323,10 @@ def test_requests_without_an_end_that_the_device_still_has(
 ) -> None:
     """If it has fewer in flight, their ends were not seen."""
     assert judged(keeps_some(in_flight, depth)).finds("device-slow") is found
+
+
+def test_not_requests_that_are_known_to_be_over(judged: Judge) -> None:
+    absent(judged(keeps_some(1, 1, over_by=START + 2600 * MS)), "device-slow")
 
 
 def test_not_a_device_that_answers_others_nor_one_that_nobody_waits_for(judged: Judge) -> None:

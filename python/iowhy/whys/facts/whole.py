@@ -178,12 +178,16 @@ LEFT JOIN (
 ) AS c ON c.disk_dev = f.disk_dev
 WHERE f.kind IN ('ext3', 'ext4')
 """
-#: Who waited long for a journal of jbd2 waited for a commit.
+#: Who waited long for a journal of jbd2 waited for a commit: of that time, the waits during which one was under way.
 _COMMITTED = """
-SELECT least(1, (SELECT count(*) FROM journal_commits WHERE kind = 'jbd2')), 1
-FROM wait_sums AS w JOIN recording AS r ON true
-WHERE w.reason = 'journal_commit' AND w.dev IN (SELECT dev FROM filesystems WHERE kind IN ('ext3', 'ext4'))
-HAVING sum(w.total_ns) >= {spent} * min(r.end_ns - r.start_ns)
+SELECT coalesce(sum(w.dur_ns) FILTER (c.ts_ns + c.dur_ns >= w.ts_ns), 0), sum(w.dur_ns)
+FROM (
+  SELECT dev, ts_ns, dur_ns, ts_ns + dur_ns AS end_ns FROM waits
+  WHERE reason = 'journal_commit' AND dev IN (SELECT dev FROM filesystems WHERE kind IN ('ext3', 'ext4'))
+) AS w
+ASOF LEFT JOIN (SELECT dev, ts_ns, dur_ns FROM journal_commits WHERE kind = 'jbd2') AS c ON c.dev = w.dev AND w.end_ns >= c.ts_ns
+JOIN recording AS r ON true
+HAVING sum(w.dur_ns) >= {spent} * min(r.end_ns - r.start_ns)
 """
 #: Waits in calls, and those of them whose process made that call (a ring's worker waits in the one that its maker was in); of a call
 #: that began before, there is one. Exits do not return, and are no calls.

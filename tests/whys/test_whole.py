@@ -182,6 +182,15 @@ def test_commits_of_one_end_show_in_the_waits_for_them(where: str, copy: Copied)
     assert "journal_commits" in judged.doubt.lacks
 
 
+def test_no_thread_at_all_shows_in_the_calls(copy: Copied) -> None:
+    """Each of the two tables is the other's witness."""
+    path = copy("short-of-space")
+    lacking(path, "threads", 1.0, "silent")
+    judged = judge(lacking(path, "thread_time", 1.0, "silent"))
+    assert first(judged)[1] < SURE and judged.doubt is not None
+    assert "thread_time" in judged.doubt.lacks
+
+
 @pytest.mark.parametrize("name", ["small-files"])
 def test_calls_that_went_with_their_totals_show_in_the_waits(name: str, copy: Copied) -> None:
     path = copy(name)

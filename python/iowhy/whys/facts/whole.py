@@ -220,6 +220,8 @@ _WITNESSES = (
     _Witness("thread_time", "waits", "SELECT (SELECT sum(blocked_ns) FROM thread_time), (SELECT sum(total_ns) FROM wait_sums)", ("thread_time", "waits")),
     _Witness("interval_waits", "wait_sums", "SELECT (SELECT sum(waited_ns) FROM interval_waits), (SELECT sum(total_ns) FROM wait_sums)", ("interval_waits", "wait_sums")),
     _Witness("thread_time", "threads", f"SELECT {_LIVES}", ("threads",), ("thread_time",)),
+    # Whoever calls has a thread.
+    _Witness("thread_time", "syscalls", "SELECT least(1, (SELECT count(*) FROM thread_time)), least(1, {syscalls})", ("syscalls",), ("thread_time",), 0.0),
     _Witness("threads", "thread_time", _UNDESCRIBED.format(missing=_NO_THREAD), (), ("thread_time",), SPENT, names=True),
     _Witness("block_requests", "request_sums", "SELECT {block_requests}, (SELECT sum(requests) FROM request_sums)", ("request_sums",)),
     _Witness("request_sums", "block_requests", "SELECT (SELECT sum(requests) FROM request_sums), {block_requests}", ("request_sums",)),

@@ -91,6 +91,7 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "compressed",
         "small-blocks",
         "one-thread",
+        "short-of-space",
     }
     for name in {*WITNESSED.values(), *more}:
         with zipfile.ZipFile(KEPT / f"{name}.iowhy.zip") as packed:

@@ -112,11 +112,18 @@ def copy(unpacked: Path, tmp_path: Path) -> Copied:
 
 
 def lacking(
-    path: Path, table: str, share: float, kind: str, *, sums: bool = True, where: str = "even"
+    path: Path,
+    table: str,
+    share: float,
+    kind: str,
+    *,
+    sums: bool = True,
+    where: str = "even",
+    seed: int = 1,
 ) -> Recording:
     """The recording without some rows of a table; without `sums` these are gone, too."""
     manifest = json.loads((path / "manifest.json").read_text())
-    thin_table(path, table, share, where, kind, manifest, random.Random(1))
+    thin_table(path, table, share, where, kind, manifest, random.Random(seed))
     if not sums:
         remove(path, table, manifest, itself=False)
     (path / "manifest.json").unlink()
@@ -190,6 +197,11 @@ def test_no_thread_at_all_shows_in_the_calls(copy: Copied) -> None:
     judged = judge(lacking(path, "thread_time", 1.0, "silent"))
     assert first(judged)[1] < SURE and judged.doubt is not None
     assert "thread_time" in judged.doubt.lacks
+
+
+def test_a_quarter_of_what_alone_shows_another_cause_is_too_much_to_be_sure(copy: Copied) -> None:
+    lost = lacking(copy("held"), "disk_samples", 0.26, "announced", seed=0)
+    assert first(judge(lost)) == ("random-access", 0.5)
 
 
 @pytest.mark.parametrize("name", ["small-files"])

@@ -17,6 +17,8 @@ SHORT_NS = 1_000_000_000
 FEW_INTERVALS = 3
 #: Rows that could not be read, from this share on, may be what would show the contrary.
 FEW_SKIPPED = 0.1
+#: Of a table that only what could be in its place is seen by, from this share on that may be missed.
+MISSED_SHARE = 0.1
 #: The recorder's share of the machine's CPU time above which it changes what it measures.
 RECORDER_SHARE = 0.05
 #: The highest confidence in the whole from evidence of a part: as high as in the contrary.
@@ -79,10 +81,11 @@ def confidence(
     reasons = list(candidate.lowered_by)
     if facts.manifest.source != "live":
         rivals = ()
-    hangs_on = tables_of((*candidate.needs, *_BASIS[facts.budget.basis], *rivals))
+    own = tables_of((*candidate.needs, *_BASIS[facts.budget.basis]))
+    hangs_on = own | tables_of(rivals)
     hangs_on -= {one for one in hangs_on & _SHOWS.keys() if not _matters(facts, candidate, one)}
     for factor, most, said in (
-        *_of_rows(facts, hangs_on),
+        *_of_rows(facts, hangs_on, own),
         *_of_sensors(facts, candidate, rivals),
         *_of_the_run(facts, candidate),
     ):
@@ -121,8 +124,8 @@ def _filled(name: str) -> tuple[str, ...]:
     return tuple(one for one in (*own, *_DESCRIBES.get(name, ())) if one in tables())
 
 
-def _of_rows(facts: Facts, hangs_on: Collection[str]) -> Iterator[_Doubt]:
-    """What was lost, what is not there, and what does not add up."""
+def _of_rows(facts: Facts, hangs_on: Collection[str], own: Collection[str]) -> Iterator[_Doubt]:
+    """What was lost, what is not there, and what does not add up; `own`: of it, what the finding itself is seen by."""
     run = facts.run
     # Incomplete sums are not used; the rows that they add up may be. Of what describes other rows, that counts which these lack.
     counting = {name for name in hangs_on if tables()[name].sums is None and name not in _DESCRIBED}
@@ -131,7 +134,8 @@ def _of_rows(facts: Facts, hangs_on: Collection[str]) -> Iterator[_Doubt]:
         if share > LOST_SHARE and (run.pasted or table in counting):
             said = "{events:count event} of {table} were lost ({share:share})"
             why = worded("events-lost", said, events=lost, table=table, share=share)
-            yield max(0.5, 1 - share), 1.0, why
+            missed = table not in own and share > MISSED_SHARE
+            yield max(0.5, 1 - share), PART if missed else 1.0, why
     for one in run.mismatches:
         if one.share > LOST_SHARE and one.table in counting:
             said = "{table}: {differs}"

@@ -16,17 +16,15 @@ WITH asked AS (
     WHERE complete_ns IS NOT NULL AND NOT (op = 'write' AND bytes = 0)
     UNION ALL
     SELECT dev, op, CAST(NULL AS BIGINT), sent_ns, end_ns FROM unanswered_requests
-), answers AS (
-    SELECT
-        dev,
-        done_ns,
-        lag(done_ns) OVER (PARTITION BY dev ORDER BY done_ns) AS before_ns,
-        min(sent_ns) OVER (PARTITION BY dev ORDER BY done_ns ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS oldest_ns
-    FROM asked
 ), gaps AS (
-    SELECT dev, greatest(coalesce(before_ns, oldest_ns), oldest_ns) AS begin_ns, done_ns AS end_ns FROM answers
+    SELECT dev, before_ns, done_ns AS end_ns
+    FROM (SELECT dev, done_ns, lag(done_ns) OVER (PARTITION BY dev ORDER BY done_ns) AS before_ns FROM asked) a
+    WHERE coalesce(done_ns - before_ns, 100000000) >= 100000000
 ), long AS (
-    SELECT dev, begin_ns, end_ns FROM gaps WHERE end_ns - begin_ns >= 100000000
+    SELECT g.dev, greatest(coalesce(g.before_ns, min(q.sent_ns)), min(q.sent_ns)) AS begin_ns, g.end_ns
+    FROM gaps g
+    JOIN asked q ON q.dev = g.dev AND q.done_ns >= g.end_ns AND q.sent_ns <= g.end_ns - 100000000
+    GROUP BY g.dev, g.before_ns, g.end_ns
 ), usual AS (
     SELECT dev, quantile_cont(done_ns - sent_ns, 0.5) AS middle_ns
     FROM asked

@@ -50,6 +50,7 @@ RIGHT: dict[str, tuple[str | None, tuple[str, ...]]] = {
     "dool": (None, ("62 %",)),
     "strace-c-cpu": (None, ("10,039",)),
     "critical-medium": ("device-failing", ("2",)),
+    "sar-d-steady": (None, ("3,010", "3", "4", "41")),
     "esxtop": (None, ("vmhba0", "1.8 s")),
 }
 
@@ -61,6 +62,12 @@ def test_what_a_paste_says(tmp_path: Path, name: str) -> None:
     assert next((one.cause for one in found.findings), None) == cause
     assert tells(found.headline, *numbers), found.headline
     assert not any(one.healthy for one in found.findings)
+
+
+@pytest.mark.parametrize(("name", "steady"), [("sar-d-steady", True), ("sar-d-own-rate", False), ("sar-d-uneven", False)])  # fmt: skip
+def test_a_rate_that_stays_is_a_limit_if_volumes_are_sold_with_it(tmp_path: Path, name: str, steady: bool) -> None:  # fmt: skip
+    found = verdict(tmp_path, (PASTES / f"{name}.txt").read_text())
+    assert (getattr(found.headline, "id", None) == "steady-rate") == steady
 
 
 @pytest.mark.parametrize("name", ["nfsstat-calm", "ceph-osd-df-calm", "multipath-calm", "lvs-calm"])

@@ -37,6 +37,20 @@ RIGHT: dict[str, tuple[str | None, tuple[str, ...]]] = {
     "explain-timings": (None, ("61 %", "21.7 s")),
     "ata-medium": ("device-failing", ("1",)),
     "oomd-log": (None, ("67 %",)),
+    "nfsstat": (None, ("18 %",)),
+    "ceph-osd-df": (None, ("94 %", "95 %")),
+    "lvs-thin": (None, ("100 %",)),
+    "multipath": (None, ("1",)),
+    "smartctl-sas": ("device-failing", ("41",)),
+    "pt-query-digest": (None, ("71 %",)),
+    "pg-duration": (None, ("2.41 s", "4")),
+    "mysql-slow-log": (None, ("3.11 s", "2")),
+    "k3s-slow-sql": (None, ("2.2 s", "2")),
+    "mongo-slow-query": (None, ("3.91 s",)),
+    "dool": (None, ("62 %",)),
+    "strace-c-cpu": (None, ("10,039",)),
+    "critical-medium": ("device-failing", ("2",)),
+    "sar-d-steady": (None, ("3,010", "3", "4", "41")),
     "esxtop": (None, ("vmhba0", "1.8 s")),
 }
 
@@ -48,6 +62,19 @@ def test_what_a_paste_says(tmp_path: Path, name: str) -> None:
     assert next((one.cause for one in found.findings), None) == cause
     assert tells(found.headline, *numbers), found.headline
     assert not any(one.healthy for one in found.findings)
+
+
+@pytest.mark.parametrize(("name", "steady"), [("sar-d-steady", True), ("sar-d-own-rate", False), ("sar-d-uneven", False)])  # fmt: skip
+def test_a_rate_that_stays_is_a_limit_if_volumes_are_sold_with_it(tmp_path: Path, name: str, steady: bool) -> None:  # fmt: skip
+    found = verdict(tmp_path, (PASTES / f"{name}.txt").read_text())
+    assert (getattr(found.headline, "id", None) == "steady-rate") == steady
+
+
+@pytest.mark.parametrize("name", ["nfsstat-calm", "ceph-osd-df-calm", "multipath-calm", "lvs-calm"])
+def test_what_is_calm_is_neither_wrong_nor_healthy(tmp_path: Path, name: str) -> None:
+    found = verdict(tmp_path, (PASTES / f"{name}.txt").read_text())
+    assert not found.findings
+    assert not tells(found.headline, "18 %") and not tells(found.headline, "95 %", "94 %")
 
 
 def test_each_paste_has_its_values() -> None:

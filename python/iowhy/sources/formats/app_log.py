@@ -45,6 +45,11 @@ KINDS = (
     _kind("PostgreSQL", "a sync of one file at a checkpoint", r"(?:checkpoint|restartpoint) complete: .*?longest=(?P<s>[\d.]+) s"),
     _kind("PostgreSQL", "a temporary file", r'temporary file: path ".*?", size (?P<bytes>\d+)'),
     _kind("PostgreSQL", "checkpoints that come too often", r"checkpoints are occurring too frequently \((?P<apart>\d+)\s+seconds? apart\)?"),
+    _kind("PostgreSQL", "a commit", r"duration: (?P<ms>[\d.]+) ms +(?:statement|execute [^:]*): *(?i:commit|end)\b"),
+    _kind("PostgreSQL", "a statement", r"duration: (?P<ms>[\d.]+) ms +(?:statement|execute [^:]*): "),
+    _kind("k3s", "a statement of its datastore", r"Slow SQL ?\(started: .*?\(total time: (?P<took>[\dhmsµu.]+)\)"),
+    _kind("MongoDB", "reading for a query from the disk", r'"msg":"Slow query".*"timeReadingMicros":(?P<us>\d+)'),
+    _kind("MongoDB", "a query", r'"msg":"Slow query".*"durationMillis":(?P<ms>\d+)'),
     _kind("InnoDB", "a pass of the page cleaner", r"page_cleaner: \d+ms intended loop took (?P<ms>\d+)ms"),
     _kind("InnoDB", "a wait for a semaphore", r"--Thread \d+ has waited at .* for (?P<s>[\d.]+) seconds"),
     _kind("Kafka", "a new segment of the log", r"Rolled new log segment at offset \d+ in (?P<ms>\d+) ms"),
@@ -64,16 +69,18 @@ KINDS = (
 )  # fmt: skip
 #: A word of each kind: all patterns would be looked for at each letter of each line.
 HINT = (
-    r"\b(?:took|sync duration|fsync is|slow (?:fdatasync|operation|request)|too long|longest=|temporary file: path|too frequently|waited at"
+    r"\b(?:took|sync duration|fsync is|slow (?:fdatasync|operation|request)|Slow (?:SQL|query)|duration: [\d.]+ ms|too long|longest=|temporary file: path|too frequently|waited at"
     r"|loop took|Rolled new|snapshot at|KafkaStorage|Error while|disk watermark|heartbeat on time|PLEG|Checkpoint (?:has|ran)"
     r"|commit log syncs|Fsync log|[Mm]emory pressure)"
 )
 _CLOCK = re.compile(r"(\d{2}):(\d{2}):(\d{2})(?:[.,](\d{1,9}))?")
 _DAY = re.compile(r"\d{4}[-/]\d{2}[-/]\d{2}|\d{1,2} [A-Z][a-z]{2} \d{4}")
-_NS = {"ms": 1e6, "s": 1e9, "apart": 1e9}
+_NS = {"us": 1e3, "ms": 1e6, "s": 1e9, "apart": 1e9}
 
 
-class _Found(Struct):
+class Found(Struct):
+    """Lines of one kind: how many, the longest, when."""
+
     lines: int = 0
     worst: float = 0.0
     times: list[float] = []
@@ -88,11 +95,11 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
 def read(block: Block) -> Parsed:
     """Into measurements: subject is the server, metric what took long, as a count and the longest; and a note of each."""
     parsed = Parsed(TOOL, units="lines of a log; the longest of each kind")
-    found: dict[tuple[str, str], tuple[Kind, _Found]] = {}
+    found: dict[tuple[str, str], tuple[Kind, Found]] = {}
     for at, line in parsed.lines(block):
         for kind in KINDS:
             if match := kind.pattern.search(line):
-                _, one = found.setdefault((kind.server, kind.what), (kind, _Found()))
+                _, one = found.setdefault((kind.server, kind.what), (kind, Found()))
                 one.lines += 1
                 one.worst = _worse(kind, one, _amount(kind, match))
                 if (when := _seconds(line)) is not None:
@@ -103,12 +110,12 @@ def read(block: Block) -> Parsed:
             if _CLOCK.search(line) is None:
                 parsed.reject(at, line)
     for (server, what), (kind, one) in found.items():
-        _say(parsed, server, what, kind, one)
+        say(parsed, server, what, kind, one)
     parsed.missing.append("iostat -x 1 10")
     return parsed
 
 
-def _worse(kind: Kind, one: _Found, amount: float) -> float:
+def _worse(kind: Kind, one: Found, amount: float) -> float:
     """The longest; of what comes too often the shortest."""
     often = "apart" in kind.pattern.groupindex and one.lines > 1
     return min(one.worst, amount) if often else max(one.worst, amount)
@@ -137,7 +144,8 @@ def _seconds(line: str) -> float | None:
     return of_day
 
 
-def _say(parsed: Parsed, server: str, what: str, kind: Kind, one: _Found) -> None:
+def say(parsed: Parsed, server: str, what: str, kind: Kind, one: Found) -> None:
+    """One kind of line into measurements and a note."""
     groups = kind.pattern.groupindex
     metric = re.sub(r"\W+", "_", what)
     parsed.measure(server, f"{metric}_count", float(one.lines))

@@ -36,7 +36,7 @@ _PREFIX = re.compile(
 _STAMPED = re.compile(r"(?:^(?:<\d+>)?|kernel: ?)\[ *(\d{1,12}\.\d{6})\] \S")
 _BLOCKED_LIST = re.compile(r"SysRq ?: Show Blocked State|sysrq: Show Blocked State")
 HINT = (
-    r"invoked oom-killer: |blocked for more than \d+ seconds|I/O error,? |resetting link|failed command: |EXT4-fs (?:error|warning)"
+    r"invoked oom-killer: |blocked for more than \d+ seconds|I/O error,? |critical \w+ error, dev |resetting link|failed command: |EXT4-fs (?:error|warning)"
     r"|XFS \(\S+\): .*(?:rror|orruption|hut)|BTRFS (?:error|critical|warning)|nvme nvme\d+: (?:I/O |queue \d+: timeout|failed nvme_keep)|block nvme\d+n\d+: no usable path|not responding, "
     r"(?:still|timed)|hostbyte=DID_TIME|nvme nvme\d+: (?:controller is|Removing|Device not)|mmc(?:blk)?\d+: (?:Timeout|error|card)"
     r"|rejecting I/O to offline|Device offlined|SysRq : Show Blocked State|sysrq: Show Blocked State|^\[ *\d+\.\d{6}\] \S|kernel: \[ *\d+\.\d{6}\]"

@@ -144,7 +144,7 @@ def _above(titles: str, line: str) -> list[str]:
 
 def _group(title: str, names: Sequence[str]) -> str:
     """What a group is of; without a title, by names that no other group has."""
-    for word, group in (("cpu", "cpu"), ("total usage", "cpu"), ("memory", "memory"), ("paging", "paging"), ("procs", "procs"),
+    for word, group in (("cpu", "cpu"), ("total usage", "cpu"), ("total-usage", "cpu"), ("memory", "memory"), ("paging", "paging"), ("procs", "procs"),
                         ("system", "system"), ("swap", "swap")):  # fmt: skip
         if word in title and not (group == "system" and "time" in names):
             return group

@@ -43,6 +43,9 @@ _OF_NVME = {
 #: Of the log of errors: how many there were since the disk was made, and of the five that it keeps what is of the medium.
 _ERRORS = re.compile(r"ATA Error Count: (\d{1,9})\b.*")
 _UNREADABLE = re.compile(r".*\bError: (?:UNC|IDNF|AMNF)\b.*")
+#: A SAS disk: sectors that it has replaced, and reads and writes that all its retries could not correct (the last column).
+_GROWN = re.compile(r"Elements in grown defect list: (\d{1,9})")
+_SAS = re.compile(r"(?:read|write|verify):(?: +[\d.]+){6} +(\d{1,12})")
 _TITLE = re.compile(r"smartctl (\S{1,20}) ")
 
 
@@ -68,6 +71,10 @@ def read(block: Block) -> Parsed:
             found.setdefault("logged_errors", float(match[1]))
         elif _UNREADABLE.fullmatch(text):
             found["unreadable_logged"] = found.get("unreadable_logged", 0.0) + 1
+        elif match := _GROWN.fullmatch(text):
+            found.setdefault("reallocated_sectors", float(match[1]))
+        elif match := _SAS.fullmatch(text):
+            found["media_errors"] = found.get("media_errors", 0.0) + float(match[1])
         elif match := _HEALTH.fullmatch(text):
             found.setdefault(
                 "self_assessment_failed", float(not match[1].startswith(("PASSED", "OK")))

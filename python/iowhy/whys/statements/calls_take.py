@@ -21,7 +21,17 @@ def state(facts: Facts) -> Iterator[Statement]:
     if name not in _ABOUT_DATA or found[name].total_ns < MOST * total:
         return
     group = found[name]
-    if not group.mean_ns or (group.cpu_ns or 0.0) >= group.total_ns:  # a table of CPU time
+    if not group.mean_ns:
+        return
+    if (group.cpu_ns or 0.0) >= group.total_ns:  # a table of CPU time
+        said = worded(
+            "calls-compute",
+            "{calls:count "
+            + name
+            + " call}; how long they waited is not in these times, which are of CPUs",
+            calls=group.calls,
+        )
+        yield Statement(TELLING - 0.1, link(said, group.calls, "calls", "syscalls"))
         return
     said = worded(
         "calls-take",

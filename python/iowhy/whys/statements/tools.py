@@ -229,6 +229,7 @@ def _disks(facts: Facts) -> Iterator[Statement]:
         ("link_resets", "has {} link reset{s} in the kernel's log"),
         ("filesystem_errors", "has {} filesystem error{s} in the kernel's log"),
         ("server_timeouts", "did not respond {} time{s}, by the kernel's log"),
+        ("failed_paths", "has {} failed path{s}: check cable, port and target"),
         ("lost_paths", "has {} request{s} without a usable path in the kernel's log"),
     ):
         for name, value in sorted(facts.measured.metric(metric).items(), key=lambda one: -one[1]):

@@ -1,6 +1,7 @@
 """Statements of a real PostgreSQL: their times, spills and locks are what the clients and the server's own counters say."""
 
 import os
+import re
 import subprocess
 import time
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ import pytest
 from conftest import cannot_run
 from iowhy.lab import shell
 from iowhy.recordings import open_recording
+from iowhy.relations import Relations
 from iowhy.reports import run as report
 from iowhy.sources.live import program
 from iowhy.sources.statements import followed
@@ -25,6 +27,7 @@ _AS = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups")
 _SETTINGS = """
 listen_addresses = ''
 work_mem = 1MB
+shared_buffers = 4MB
 max_parallel_workers_per_gather = 0
 autovacuum = off
 jit = off
@@ -32,6 +35,12 @@ shared_preload_libraries = 'pg_stat_statements'
 pg_stat_statements.track = all
 """
 SORT = "SELECT count(*) FROM (SELECT name FROM item ORDER BY name DESC OFFSET 9) AS x"
+_EXPLAINED = "EXPLAIN (ANALYZE, BUFFERS, TIMING off)"
+_READ_MS = re.compile(r"I/O Timings: (?:shared/local |shared )?read=([0-9.]+)")
+_READ_CALLS = """
+SELECT n.text, sum(c.dur_ns), count(*) FROM _statement_calls c JOIN statement_texts n ON n.statement_id = c.statement_id
+WHERE c.kind = 'read' GROUP BY n.text
+"""
 WAITS = "UPDATE item SET name = 'b' WHERE id = 1"
 HOLDS = "BEGIN; UPDATE item SET name = 'a' WHERE id = 1; SELECT pg_sleep(2); COMMIT"
 
@@ -58,9 +67,10 @@ class Cluster:
             "psql", *self._client(), *(word for one in statements for word in ("-c", one))
         )
 
-    def starts(self, *statements: str) -> subprocess.Popen[bytes]:
+    def starts(self, log: Path, *statements: str) -> subprocess.Popen[bytes]:
         words = [*self._client(), *(word for one in statements for word in ("-c", one))]
-        return subprocess.Popen([*_AS, "psql", *words], stdout=subprocess.DEVNULL)
+        with log.open("a") as said:
+            return subprocess.Popen([*_AS, "psql", *words], stdout=said)
 
     def _client(self) -> tuple[str, ...]:
         return ("-X", "-q", "-t", "-A", "-h", str(self.folder), "postgres")
@@ -107,6 +117,7 @@ def recorded(
     seconds: int,
     *work: tuple[float, tuple[str, ...]],
     options: tuple[str, ...] = (),
+    log: Path = Path(os.devnull),
 ) -> dict[str, dict[str, Any]]:
     """Records the server while clients ask; the report's rows by the begin of each statement."""
     command = [
@@ -129,7 +140,7 @@ def recorded(
     clients = []
     for after, statements in work:
         time.sleep(after)
-        clients.append(cluster.starts(*statements))
+        clients.append(cluster.starts(log, *statements))
     for one in clients:
         assert one.wait(60) == 0
     assert recorder.wait(120) == 0
@@ -169,6 +180,44 @@ def test_a_sort_s_time_and_spill_are_what_the_server_counts(
         one.read_bytes() for one in (tmp_path / "sort.iowhy").rglob("*") if one.is_file()
     )
     assert b"not-to-be-seen" not in kept
+
+
+@pytest.mark.disturbed_by("cpu", "disk")
+def test_reads_take_what_the_server_says_and_are_of_the_table_or_the_index(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    """EXPLAIN's times of reads, by the server's own clock around its calls."""
+    cluster.asks("CHECKPOINT")
+    for file in (cluster.folder / "c/base").rglob("*"):
+        if file.is_file():
+            with file.open("rb") as opened:
+                os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    out = tmp_path / "reads.iowhy"
+    ways = (
+        "SET track_io_timing = on",
+        f"{_EXPLAINED} SELECT sum(length(name)) FROM item",
+        "SET enable_seqscan = off",
+        "SET enable_bitmapscan = off",
+        f"{_EXPLAINED} SELECT count(*) FROM item WHERE id > 0",
+        "SELECT pg_sleep(0.2)",
+    )
+    rows = recorded(cluster, out, 6, (0, ways), options=("--exact",), log=tmp_path / "said")
+    # The first of each plan is of all of it.
+    plans = (tmp_path / "said").read_text().split("Execution Time")[:-1]
+    said = [float(_READ_MS.findall(plan)[0]) for plan in plans]
+    with Relations(open_recording(out)) as opened:
+        found = {text: (ns / 1e6, calls) for text, ns, calls in opened.rows(_READ_CALLS)}
+    for part, ms, object_ in zip(
+        ("sum(", "id > ?"), said, ("public.item", "item_pkey (index of item)"), strict=True
+    ):
+        (text,) = (one for one in rows if part in one)
+        assert rows[text]["object"] == object_ and rows[text]["object_reads"] in ("cold", "cached")
+        # Its clock also has what a call takes before and after it is in the kernel, and what recording that takes.
+        inside_ms, calls = found[text]
+        around_ms = calls * 0.75e-3
+        assert inside_ms == pytest.approx(ms - around_ms, abs=around_ms + 0.1 * ms)
+        # Of a call, waiting is a part.
+        assert rows[text]["read_ns"] / 1e6 <= ms * 1.05 + 5
 
 
 @pytest.mark.disturbed_by("cpu")

@@ -274,3 +274,36 @@ def test_the_live_view_has_a_table_of_them(tmp_path: Path) -> None:
     page = pages_of(moment, ())[-1]
     assert page.title == "Statements"
     assert [row["statement"] for row in page.rows] == ["SELECT a", "SELECT b"]
+
+
+def reads(story: Server, statement: str, at: int, ino: int, offset: int, **parts: int) -> None:
+    story.stretch(20, statement, at * MS, 10 * MS, True)
+    story.call(START + (at + 1) * MS, "pread64", parts, tid=20, ino=ino, offset=offset, bytes_=8192)
+
+
+def test_of_a_statement_it_is_known_what_it_reads_most_of_and_from_where(tmp_path: Path) -> None:
+    story = Server(2.0).thread(20, 20).file(7, "/pg/base/5/16384").file(8, "/pg/base/5/16389")
+    story.file(9, "/pg/base/5/9")
+    story.add("database_files", path="/pg/base/5/16384", object="public.item")
+    story.add("database_files", path="/pg/base/5/16389", object="item_pkey (index of item)")
+    waits, has = {"blocked_ns": 4 * MS, "cpu_ns": MS}, {"cpu_ns": MS}
+    for number in range(10):
+        # Of an index for the first time, and some of the table; a table that does not fit, again and again; one that does.
+        reads(story, "a", number * 50, 8, number * 8192, **waits)
+        reads(story, "b", number * 50 + 12, 7, number % 2 * 8192, **waits)
+        reads(story, "c", number * 50 + 24, 9, number % 2 * 8192, **has)
+    reads(story, "a", 600, 7, 99 * 8192, **waits)
+    # A short run of which the server says when it ended; another session's call is not its.
+    story.thread(21, 21, user=0.1).reading(21, "d", 700 * MS, 699 * MS, 703 * MS)
+    story.call(START + 701 * MS, "pread64", has, tid=21, ino=7, offset=8 * 8192, bytes_=8192)
+    story.call(START + 704 * MS, "pread64", waits, tid=21, ino=8, offset=8 * 8192, bytes_=8192)
+    found = {
+        row["statement"]: (row["object"], row["object_share"], row["object_reads"])
+        for row in run(story.made(tmp_path / "x.iowhy"), "statements").to_pylist()
+    }
+    assert found == {
+        "a": ("item_pkey (index of item)", pytest.approx(10 / 11), "cold"),
+        "b": ("public.item", 1.0, "thrashed"),
+        "c": ("/pg/base/5/9", 1.0, "cached"),
+        "d": ("public.item", 1.0, "cached"),
+    }

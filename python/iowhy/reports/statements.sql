@@ -24,6 +24,9 @@
 -- column read_bytes: bytes that their read calls returned, bytes
 -- column written_bytes: bytes that their write calls accepted, bytes
 -- column spilled_bytes: of these, to temporary files, bytes
+-- column object: what most of the time of its reads is for: index, table, log or file, text
+-- column object_share: of the time of its reads, that of this one, share
+-- column object_reads: cold: they wait, mostly for what is read for the first time; thrashed: for what was read before; cached: they hardly wait, text
 WITH sessions AS (
     SELECT DISTINCT tid, tgid FROM statement_readings
     UNION
@@ -70,17 +73,22 @@ SELECT
     m.syncs,
     m.read_bytes,
     m.written_bytes,
-    m.spilled_bytes
+    m.spilled_bytes,
+    b.object,
+    b.share AS object_share,
+    b.reads AS object_reads
 FROM statement_totals t
 LEFT JOIN statement_texts n ON n.statement_id = t.statement_id
 LEFT JOIN statement_moves m ON m.statement_id = t.statement_id
+LEFT JOIN statement_objects b ON b.statement_id = t.statement_id
 LEFT JOIN statement_texts h ON h.statement_id = t.holder_id
 UNION ALL
 SELECT
     statement, NULL, NULL, NULL,
     CAST(cpu_ns + runnable_ns + blocked_ns AS BIGINT), CAST(cpu_ns + runnable_ns + blocked_ns AS BIGINT),
     CAST(cpu_ns + runnable_ns + blocked_ns AS BIGINT), 1.0,
-    CAST(cpu_ns AS BIGINT), CAST(runnable_ns AS BIGINT), NULL, NULL, NULL, CAST(blocked_ns AS BIGINT), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+    CAST(cpu_ns AS BIGINT), CAST(runnable_ns AS BIGINT), NULL, NULL, NULL, CAST(blocked_ns AS BIGINT), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+    NULL, NULL, NULL
 FROM others
 WHERE cpu_ns + runnable_ns + blocked_ns > 0
 ORDER BY time_ns DESC, statement

@@ -49,7 +49,13 @@ def show_statements(out: "Console", statements: Sequence[Row], place: str = "") 
     shown = [row for row in statements if row.get("runs") and not _of_ours(row)][:VICTIMS]
     if shown:
         out.print()
-        _rows(out, _STATEMENTS, shown, f"iowhy report statements {place}")
+        rows = [{**row, "object": _read_most(row)} for row in shown]
+        _rows(out, _STATEMENTS, rows, f"iowhy report statements {place}")
+
+
+def _read_most(row: Row) -> str | None:
+    """What it reads most of, and from where."""
+    return None if row.get("object") is None else f"{row['object']}, {row['object_reads']}"
 
 
 def _of_ours(row: Row) -> bool:
@@ -193,6 +199,7 @@ _STATEMENTS = (
     column("cpu_ns", "CPU"),
     column("runnable_ns", "for a CPU"),
     column("read_ns", "reads"),
+    column("object", "mostly of", left=True),
     column("write_ns", "writes"),
     column("sync_ns", "syncs"),
     column("lock_ns", "locks"),

@@ -26,10 +26,13 @@ WITH every_file AS (
                 WHEN e.path LIKE '%.ibd' THEN regexp_replace(e.path, '^.*/([^/]+)/([^/]+)[.]ibd$', '\1.\2')
                 WHEN e.path LIKE '%.wt' AND e.path LIKE '%/collection-%' THEN 'collection'
                 WHEN e.path LIKE '%.wt' AND e.path LIKE '%/index-%' THEN 'index'
-                WHEN e.path LIKE '%/WiredTigerLog.%' THEN 'journal'
-                WHEN e.path LIKE '%/WiredTiger.wt' THEN 'catalogue of collections'
+                WHEN e.path LIKE '%/WiredTigerLog.%' OR e.path LIKE '%/WiredTigerPreplog.%' THEN 'journal'
+                WHEN e.path LIKE '%/WiredTiger.wt' OR e.path LIKE '%/_mdb_catalog.wt' THEN 'catalogue of collections'
+                WHEN e.path LIKE '%/WiredTigerHS.wt' THEN 'older versions of documents'
                 WHEN e.path LIKE '%.sst' THEN 'sorted table'
                 WHEN e.path LIKE '%/MANIFEST-______' THEN 'list of sorted tables'
+                WHEN regexp_matches(e.path, '/[0-9]{6}[.]blob$') THEN 'large values'
+                WHEN e.path LIKE '%/OPTIONS-______' THEN 'settings'
                 WHEN regexp_matches(e.path, '/[0-9]{6}[.]log$') THEN 'write-ahead log'
                 WHEN e.path LIKE '%.MYD' THEN regexp_replace(e.path, '^.*/([^/]+)/([^/]+)[.]MYD$', '\1.\2')
                 WHEN e.path LIKE '%.MYI' THEN regexp_replace(e.path, '^.*/([^/]+)/([^/]+)[.]MYI$', 'indexes of \1.\2')

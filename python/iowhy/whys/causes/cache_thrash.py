@@ -421,13 +421,14 @@ def _pasted(facts: Facts) -> Candidate | None:
         summary=worded(
             "cache-thrash.not-kept",
             "reading {read:bytes} that "
-            + ("the" if cached is None else "{cached:bytes} of")
-            + " page cache could not keep",
+            + ("was not in the " if full is None else "the ")
+            + ("" if cached is None else "{cached:bytes} of ")
+            + ("page cache" if full is None else "page cache could not keep"),
             read=cache.misses * facts.page_bytes,
             cached=cached,
         ),
         saving=saving.all_of_it("if all of it fits into memory"),
-        confidence=0.6 if full is None else 0.8,
+        confidence=0.5 if full is None else 0.8,
         lowered_by=tuple(lowered),
         remedies=() if cached is None else _in_parts(cached, CAUSE.remedies),
         fixed_share=None if facts.budget.known else 1 - cache.hit_ratio,

@@ -5,7 +5,7 @@ from pathlib import Path
 from iowhy.reports import run
 from tests.whys.made import START, Story
 
-#: As RocksDB 9 left them (rocksdict).
+#: Names that rocksdict 0.3.29 gave.
 ROCKSDB = {
     "000009.sst": "sorted table",
     "000010.log": "write-ahead log",
@@ -16,7 +16,7 @@ ROCKSDB = {
     "LOCK": None,
     "LOG": None,
 }
-#: By MongoDB's manual.
+#: Names as MongoDB is known to give them; no server gave these.
 MONGODB = {
     "collection-7-4081936412.wt": "collection",
     "shop/index-8-4081936412.wt": "index",

@@ -19,9 +19,9 @@ WITH asked AS (
 ), gaps AS (
     SELECT dev, before_ns, done_ns AS end_ns
     FROM (SELECT dev, done_ns, lag(done_ns) OVER (PARTITION BY dev ORDER BY done_ns) AS before_ns FROM asked) a
-    WHERE coalesce(done_ns - before_ns, 100000000) >= 100000000
+    WHERE before_ns IS NULL OR done_ns - before_ns >= 100000000
 ), long AS (
-    SELECT g.dev, greatest(coalesce(g.before_ns, min(q.sent_ns)), min(q.sent_ns)) AS begin_ns, g.end_ns
+    SELECT g.dev, greatest(coalesce(g.before_ns, 0), min(q.sent_ns)) AS begin_ns, g.end_ns
     FROM gaps g
     JOIN asked q ON q.dev = g.dev AND q.done_ns >= g.end_ns AND q.sent_ns <= g.end_ns - 100000000
     GROUP BY g.dev, g.before_ns, g.end_ns

@@ -13,9 +13,9 @@
 -- column ino: inode, id
 -- column offset: where in the file, bytes
 WITH stretches AS (
-    SELECT tid, statement_id, ts_ns, ts_ns + dur_ns AS end_ns, 1 AS whole FROM probed_calls
+    SELECT tid, statement_id, ts_ns, ts_ns + dur_ns AS end_ns, true AS whole FROM probed_calls
     UNION ALL
-    SELECT tid, statement_id, began_ns, ended_ns, CASE WHEN long THEN 1 ELSE 0 END FROM statement_runs WHERE long OR exact
+    SELECT tid, statement_id, began_ns, ended_ns, long FROM statement_runs WHERE long OR exact
 ), sessions AS (
     SELECT DISTINCT tid FROM stretches
 ), marked AS (
@@ -34,7 +34,7 @@ WITH stretches AS (
     FROM marked
 )
 SELECT
-    s.statement_id, s.whole = 1 AS whole, p.ts_ns, p.dur_ns, p.blocked_ns, k.kind,
+    s.statement_id, s.whole, p.ts_ns, p.dur_ns, p.blocked_ns, k.kind,
     CASE WHEN k.kind IN ('read', 'write') AND p.ret > 0 THEN p.ret ELSE 0 END AS done_bytes,
     p.dev, p.ino, p."offset"
 FROM placed p

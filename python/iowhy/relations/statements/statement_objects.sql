@@ -6,12 +6,10 @@
 -- column statement_id: statement, id
 -- column object: index, table or log; else the file's path, text
 -- column share: of the time of its reads, share
--- column read_bytes: bytes of them, bytes
--- column again_bytes: of these, from places that were read before, bytes
 -- column reads: cold: it waits, mostly for what is read for the first time; thrashed: for what was read before; cached: it hardly waits, text
 WITH every_read AS (
     SELECT
-        c.statement_id, coalesce(o.object, f.path) AS object, c.done_bytes, c.dur_ns, c.blocked_ns,
+        c.statement_id, coalesce(o.object, f.path) AS object, c.dur_ns, c.blocked_ns,
         row_number() OVER (PARTITION BY c.dev, c.ino, c."offset" ORDER BY c.ts_ns) > 1 AS again
     FROM _statement_calls c
     JOIN named_files f ON f.dev = c.dev AND f.ino = c.ino AND f.kind = 'file'
@@ -22,9 +20,7 @@ WITH every_read AS (
         statement_id, object,
         sum(dur_ns) AS dur_ns,
         sum(blocked_ns) AS blocked_ns,
-        sum(CASE WHEN again THEN blocked_ns ELSE 0 END) AS again_ns,
-        sum(done_bytes) AS read_bytes,
-        sum(CASE WHEN again THEN done_bytes ELSE 0 END) AS again_bytes
+        sum(CASE WHEN again THEN blocked_ns ELSE 0 END) AS again_ns
     FROM every_read
     WHERE object IS NOT NULL
     GROUP BY statement_id, object
@@ -39,8 +35,6 @@ SELECT
     statement_id,
     object,
     CAST(dur_ns AS DOUBLE) / nullif(all_ns, 0) AS share,
-    CAST(read_bytes AS BIGINT) AS read_bytes,
-    CAST(again_bytes AS BIGINT) AS again_bytes,
     CASE
         WHEN 2 * blocked_ns < dur_ns THEN 'cached'
         WHEN 2 * again_ns > blocked_ns THEN 'thrashed'

@@ -109,8 +109,8 @@ def read(block: Block) -> Parsed:
             # Other lines of a log are not its storage's: only what has no time at all is listed.
             if _CLOCK.search(line) is None:
                 parsed.reject(at, line)
-    for (server, what), (kind, one) in found.items():
-        say(parsed, server, what, kind, one)
+    for kind, one in found.values():
+        say(parsed, kind, one)
     parsed.missing.append("iostat -x 1 10")
     return parsed
 
@@ -144,9 +144,9 @@ def _seconds(line: str) -> float | None:
     return of_day
 
 
-def say(parsed: Parsed, server: str, what: str, kind: Kind, one: Found) -> None:
+def say(parsed: Parsed, kind: Kind, one: Found) -> None:
     """One kind of line into measurements and a note."""
-    groups = kind.pattern.groupindex
+    server, what, groups = kind.server, kind.what, kind.pattern.groupindex
     metric = re.sub(r"\W+", "_", what)
     parsed.measure(server, f"{metric}_count", float(one.lines))
     words = what

@@ -1,5 +1,8 @@
 """`lvs`: how full thin pools are, their data and their description. Manual: lvs(8)."""
 
+import math
+import re
+
 from iowhy.sources.format import Block, Parsed
 
 NAME = "lvs"
@@ -7,6 +10,8 @@ HINT = r"^\s*LV\s+VG\s+Attr\s+LSize\b"
 SURE = 0.9
 BEGINS = ""
 NEAR = (r"\bData%", 1)
+
+_CELL = re.compile(r"\S+")
 
 
 def read(block: Block) -> Parsed:
@@ -35,16 +40,13 @@ def read(block: Block) -> Parsed:
 
 
 def _percent(line: str, place: tuple[int, int] | None) -> float | None:
-    """The number that begins or ends within its title's columns."""
+    """The number in the columns of its title, or in some of them."""
     if place is None:
         return None
     start, end = place
-    while 0 < start < len(line) and line[start - 1] != " ":
-        start -= 1
-    while end < len(line) and line[end] != " ":
-        end += 1
+    cell = next((c for c in _CELL.finditer(line) if c.start() < end and c.end() > start), None)
     try:
-        number = float(line[start:end])
+        number = float(cell[0]) if cell else math.nan
     except ValueError:
         return None
     return number / 100 if 0 <= number <= 100 else None

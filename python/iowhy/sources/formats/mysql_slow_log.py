@@ -9,11 +9,11 @@ from iowhy.sources.formats import app_log
 NAME = "mysql-slow-log"
 TOOL = "server log"
 HINT = r"^# (?:Time: |User@Host: |Query_time: )"
-_TOOK = re.compile(r"# Query_time: ([\d.]{1,15}) +Lock_time: ([\d.]{1,15})")
+_TOOK = re.compile(r"# Query_time: ([\d.]{1,15}) +Lock_time: [\d.]{1,15}")
 _COMMIT = re.compile(r"\s*commit\b", re.IGNORECASE)
 _AROUND = re.compile(r"\s*(?:set timestamp|use )", re.IGNORECASE)
 _KINDS = {
-    commit: app_log.Kind("MySQL", what, re.compile(r"(?P<s>)"))
+    commit: app_log.Kind("MySQL", what, _TOOK)
     for commit, what in ((True, "a commit"), (False, "a statement"))
 }
 
@@ -37,6 +37,6 @@ def read(block: Block) -> Parsed:
             one.lines += 1
             one.worst, took = max(one.worst, took), None
     for commit, one in found.items():
-        app_log.say(parsed, "MySQL", _KINDS[commit].what, _KINDS[commit], one)
+        app_log.say(parsed, _KINDS[commit], one)
     parsed.missing.append("iostat -x 1 10")
     return parsed

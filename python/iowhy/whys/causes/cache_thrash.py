@@ -410,6 +410,7 @@ def _pasted(facts: Facts) -> Candidate | None:
         # The cache keeps what is read: nothing was evicted for it.
         return None
     cached = machine.cached_peak_bytes
+    of = "the page cache" if cached is None else "the {cached:bytes} of page cache"
     lowered = [
         "one pass over new data looks the same: the text does not show whether a file was read twice"
     ]
@@ -421,9 +422,7 @@ def _pasted(facts: Facts) -> Candidate | None:
         summary=worded(
             "cache-thrash.not-kept",
             "reading {read:bytes} that "
-            + ("was not in the " if full is None else "the ")
-            + ("" if cached is None else "{cached:bytes} of ")
-            + ("page cache" if full is None else "page cache could not keep"),
+            + (f"was not in {of}" if full is None else f"{of} could not keep"),
             read=cache.misses * facts.page_bytes,
             cached=cached,
         ),

@@ -26,9 +26,7 @@ def state(facts: Facts) -> Iterator[Statement]:
     if (group.cpu_ns or 0.0) >= group.total_ns:  # a table of CPU time
         said = worded(
             "calls-compute",
-            "{calls:count "
-            + name
-            + " call}; how long they waited is not in these times, which are of CPUs",
+            "{calls:count " + name + " call}; these times are CPU time, without the waiting",
             calls=group.calls,
         )
         yield Statement(TELLING - 0.1, link(said, group.calls, "calls", "syscalls"))

@@ -24,6 +24,12 @@ from tests.words.texts import ROOT
             "statements-of-command",
             "mysql://me@db",
         ),
+        # A password is not said again.
+        (
+            ["run", "--statements=mysql://me:pw9@db", "--", "ls"],
+            "statements-of-command",
+            "mysql://me:***@db",
+        ),
         (["run", "--mode", "proc", "--statements", "--", "ls"], "statements-mode", None),
         (["run", "--on", "db1", "--statements", "-a"], "statements-of-what", None),
         (["top", "--statements", "x.iowhy"], "top-statements", None),

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from iowhy.errors import Problem
+from iowhy.masking import masked
 from iowhy.options.budgets import Budgets
 from iowhy.options.described import group, option, switch, word
 from iowhy.options.given_names import one_name
@@ -179,7 +180,7 @@ def _check_statements(options: Options) -> None:
         raise Problem("statements-mode")
     if options.argv:
         if options.statements:
-            raise Problem("statements-of-command", dsn=options.statements)
+            raise Problem("statements-of-command", dsn=masked(options.statements))
     elif options.on is not None or options.live:
         raise Problem("statements-of-what")
 

@@ -178,8 +178,8 @@ def test_iostat_in_other_languages() -> None:
     assert values(part.parsed, "sda")["written_bytes_per_s"] == 200 * 1024
 
 
-def test_time_that_terse_output_does_not_list_is_nobody_s(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "known"), [("fio-terse", True), ("fio-terse-writes", False)])
+def test_time_that_terse_output_does_not_list_is_nobody_s(tmp_path: Path, name: str, known: bool) -> None:  # fmt: skip
     """fio prints no syncs there: of a job that writes, the rest of the run is unknown, not idle."""
-    for name, known in (("fio-terse", True), ("fio-terse-writes", False)):
-        found = verdict(tmp_path, (PASTES / f"{name}.txt").read_text())
-        assert found.budget.known == known
+    found = verdict(tmp_path, (PASTES / f"{name}.txt").read_text())
+    assert found.budget.known == known

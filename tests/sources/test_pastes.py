@@ -54,6 +54,8 @@ RIGHT: dict[str, tuple[str | None, tuple[str, ...]]] = {
     "fio-terse": (None, ("55.2 µs", "17,964")),
     "fio-terse-writes": (None, ("144 µs", "4.52 µs")),
     "mountstats": (None, ("8.4 ms", "420 ms")),
+    "btrfs-device-stats": ("device-failing", ("1,531",)),
+    "mdadm-detail": (None, ("1",)),
     "proc-stack": (None, ("4211",)),
     "esxtop": (None, ("vmhba0", "1.8 s")),
 }

@@ -224,6 +224,8 @@ def _disks(facts: Facts) -> Iterator[Statement]:
         ("missing_members", "lacks {} of its members"),
         ("pending_sectors", "has {} sector{s} that it cannot read"),
         ("media_errors", "has {} error{s} of its medium"),
+        ("failed_requests", "has {} request{s} that failed"),
+        ("corrupt_blocks", "has {} block{s} with a wrong checksum"),
         ("io_errors", "has {} I/O error{s} in the kernel's log"),
         ("command_timeouts", "has {} timed out command{s} in the kernel's log"),
         ("command_failures", "has {} failed command{s} in the kernel's log"),

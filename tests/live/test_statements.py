@@ -192,7 +192,11 @@ def test_reads_take_what_the_server_says_and_are_of_the_table_or_the_index(
     """EXPLAIN's times of reads, by the server's own clock around its calls, on a disk so slow that getting in and out of the kernel is little beside it."""
     out = tmp_path / "reads.iowhy"
     # pytest's own directory is only root's.
-    with emulated(cluster.folder, "--unpaced", "--megabytes-per-s", "10") as made:
+    with (
+        TemporaryDirectory(dir=cluster.folder, ignore_cleanup_errors=True) as folder,
+        emulated(Path(folder), "--unpaced", "--megabytes-per-s", "10") as made,
+    ):
+        Path(folder).chmod(0o755)
         space = made.mount / "space"
         space.mkdir()
         shutil.chown(space, *_WHO)
@@ -208,7 +212,7 @@ def test_reads_take_what_the_server_says_and_are_of_the_table_or_the_index(
             if file.is_file():
                 with file.open("rb") as opened:
                     os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-        (cluster.folder / "disk/control").write_text("pace on")
+        Path(folder, "disk/control").write_text("pace on")
         ways = (
             "SET track_io_timing = on",
             f"{_EXPLAINED} SELECT sum(length(name)) FROM thing",

@@ -52,14 +52,14 @@ class Options:
         "--duration",
         metavar="TIME",
         read=positive_duration_ns,
-        help="Of what is recorded here: how long.",
+        help="Without REC: how long.",
     )
     max_size_bytes: int = option(
         "--max-size",
         metavar="SIZE",
         default=MOST_BYTES,
         read=positive_size_bytes,
-        help="The same: end the recording when it is this large; by default 2GiB.",
+        help="Without REC: end the recording when it is this large; by default 2GiB.",
     )
 
 

@@ -88,6 +88,10 @@ def test_alerts_and_board_are_those_that_are_shipped() -> None:
     assert objects["ConfigMap", "iowhy-alerts"]["data"]["iowhy.yml"] == shipped.text("alerts")
     board = objects["ConfigMap", "iowhy-board"]["data"]["iowhy.json"]
     assert json.loads(board) == json.loads(shipped.text("board"))
+    # What Helm reads: no links, which a packed chart has not.
+    files = ROOT / "charts/iowhy/files"
+    assert (files / "alerts.yml").read_text() == shipped.text("alerts")
+    assert (files / "board.json").read_text() == shipped.text("board")
 
 
 @pytest.mark.parametrize(

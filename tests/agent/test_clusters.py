@@ -3,17 +3,22 @@ tools/cluster all of it on a real one."""
 
 import io
 import json
+import sys
 import tarfile
+from contextlib import nullcontext
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 import yaml
 
 from iowhy.agent import settings, shipped
+from iowhy.cli import top
+from iowhy.options.control_groups import groups_of
+from iowhy.options.parser import parse
 from iowhy.version import VERSION
 
 ROOT = Path(__file__).parents[2]
@@ -83,6 +88,10 @@ def test_alerts_and_board_are_those_that_are_shipped() -> None:
     assert objects["ConfigMap", "iowhy-alerts"]["data"]["iowhy.yml"] == shipped.text("alerts")
     board = objects["ConfigMap", "iowhy-board"]["data"]["iowhy.json"]
     assert json.loads(board) == json.loads(shipped.text("board"))
+    # What Helm reads: no links, which a packed chart has not.
+    files = ROOT / "charts/iowhy/files"
+    assert (files / "alerts.yml").read_text() == shipped.text("alerts")
+    assert (files / "board.json").read_text() == shipped.text("board")
 
 
 @pytest.mark.parametrize(
@@ -132,6 +141,38 @@ def test_of_a_pods_archive_nothing_but_the_recordings_files_is_made(
     good = archive("r.iowhy/manifest.json")
     plugin.unpack(good, good.next(), tmp_path)
     assert [one.name for one in tmp_path.iterdir()] == ["manifest.json"]
+
+
+@pytest.mark.parametrize(
+    ("more", "group"),
+    [([], ("--pod", "prod/db")), (["-c", "app"], ("--container", "prod/db/app"))],
+)
+def test_what_the_plugin_asks_of_top_in_its_pod_top_takes(
+    plugin: ModuleType, monkeypatch: pytest.MonkeyPatch, more: list[str], group: tuple[str, str]
+) -> None:
+    options, _ = plugin.parsed(["top", "db", "-n", "prod", *more])
+    asked: list[list[str]] = []
+
+    def run(words: list[str], **_: object) -> SimpleNamespace:
+        asked.append(words)
+        return SimpleNamespace(returncode=0)
+
+    there = ["kubectl", "exec", "-n", "iowhy", "iowhy-1", "-c", "iowhy"]
+    monkeypatch.setattr(plugin, "helper", lambda *_: nullcontext(there))
+    monkeypatch.setattr(plugin, "node_of", lambda *_: "blue")
+    monkeypatch.setattr(plugin.subprocess, "run", run)
+    for stream in ("stdin", "stdout"):
+        monkeypatch.setattr(sys, stream, SimpleNamespace(isatty=lambda: True))
+    assert plugin.top(None, options) == 0
+    (said,) = asked
+    at = said.index("--")
+    assert (
+        "-it" in said[:at] and "iowhy-1" in said[:at] and said[at + 1 : at + 3] == ["iowhy", "top"]
+    )
+    found = parse(top.Options, said[at + 3 :])
+    assert groups_of(found) == [group]
+    # The rest of the pod's root is read-only.
+    assert found.output is not None and found.output.parent == Path("/tmp")
 
 
 def test_plugin_and_chart_have_the_version(plugin: ModuleType) -> None:

@@ -22,7 +22,7 @@ WRITE = f"dd if=/dev/zero of=/data/z bs={BLOCK} count={BLOCKS} conv=fsync"
 WAITS = f"while [ ! -e /data/go ]; do sleep 0.05; done; {WRITE}; while [ ! -e /data/end ]; do sleep 0.05; done"
 #: crun cannot be used where both versions of control groups are mounted; limits are those of the least machine.
 PODMAN = ["podman", "--runtime", "runc"]
-LIMITS = ["--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1000:1000", "--network", "none"]
+LIMITS = ["--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1000:1000", "--network", "none", "--pids-limit", "-1"]  # fmt: skip
 IMAGE = f"localhost/iowhy-test-{os.getpid()}:1"
 
 Run = Callable[..., str]

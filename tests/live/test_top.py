@@ -12,7 +12,10 @@ from pathlib import Path
 import pytest
 
 from conftest import cannot_run
+from iowhy.recordings import open_recording
+from machine import ask
 from running_agent import within
+from test_pods import container
 from tests.terminals import Terminal
 
 pytestmark = pytest.mark.usefixtures("live")
@@ -122,3 +125,27 @@ def test_processes_that_run_already_are_watched_and_run_on(
             work.kill()
     whole = manifest(tmp_path / "p.iowhy")
     assert whole["complete"] is True and whole["command"]["mode"] == "attach"  # type: ignore[index]
+
+
+def test_a_pod_is_watched_and_what_began_with_the_view_ends_with_it(
+    terminal: Terminal, tmp_path: Path
+) -> None:
+    with container(("prod", "db")) as group:
+        script = f'echo $$ > {group}/cgroup.procs; cd "$0"; {WORK}'
+        work = subprocess.Popen(["sh", "-c", script, tmp_path], stdout=subprocess.DEVNULL)
+        try:
+            terminal.start("top", "--pod", "prod/db", "-o", "pod.iowhy")
+            terminal.until(lambda seen: "recording" in seen and "dd" in seen)
+            terminal.tmux("send-keys", "q")
+            terminal.until(lambda seen: "status 0" in seen)
+        finally:
+            (tmp_path / "end").touch()
+            assert work.wait(60) == 7
+    made = open_recording(tmp_path / "pod.iowhy")
+    assert made.manifest.complete
+    others = "SELECT count(*) FROM threads WHERE comm NOT IN ('dd', 'sleep', 'sh')"
+    assert ask(made, others) == [(0,)]
+    pods = (
+        "SELECT DISTINCT pod_namespace, pod FROM threads t JOIN containers c ON c.id = t.container"
+    )
+    assert ask(made, pods) == [("prod", "db")]

@@ -6,6 +6,7 @@ from pathlib import Path
 from iowhy.errors import Problem
 from iowhy.invocation import typed
 from iowhy.messages import say
+from iowhy.options.control_groups import cgroups_given, containers_given, groups_of, pods_given
 from iowhy.options.described import option, switch, word
 from iowhy.options.process_ids import pids_given
 from iowhy.options.recordings import check_new, recording_kept
@@ -19,9 +20,11 @@ EPILOG = """Examples:
 
   sudo iowhy top -p 4711
 
+  sudo iowhy top --pod prod/db-0
+
   sudo iowhy run --live -- make -j2
 
-Press ? for the keys. A recording of a recorder that still runs is followed, and goes on when the terminal is closed; what -a and -p began ends with it.
+Press ? for the keys. A recording of a recorder that still runs is followed, and goes on when the terminal is closed; what it began itself ends with it.
 """
 
 #: A view that is forgotten fills no disk.
@@ -35,20 +38,28 @@ class Options:
     recording: Path | None = word("A recording, growing or finished.", metavar="REC")
     pids: tuple[int, ...] = pids_given("Record running processes, with those that they started.")
     all_: bool = switch("-a", "--all", help="Record the whole machine.")
+    cgroups: tuple[str, ...] = cgroups_given(
+        "Record what runs in a control group, and what comes into it."
+    )
+    containers: tuple[str, ...] = containers_given()
+    pods: tuple[str, ...] = pods_given()
     statements: bool = switch(
         "--statements",
         help="With -p and -a: statements of PostgreSQL and SQLite, too, by probes in their programs.",
     )
     output: Path | None = recording_kept()
     duration_ns: int | None = option(
-        "--duration", metavar="TIME", read=positive_duration_ns, help="With -p and -a: how long."
+        "--duration",
+        metavar="TIME",
+        read=positive_duration_ns,
+        help="Without REC: how long.",
     )
     max_size_bytes: int = option(
         "--max-size",
         metavar="SIZE",
         default=MOST_BYTES,
         read=positive_size_bytes,
-        help="With -p and -a: end the recording when it is this large; by default 2GiB.",
+        help="Without REC: end the recording when it is this large; by default 2GiB.",
     )
 
 
@@ -57,9 +68,10 @@ def command(options: Options) -> None:
     from iowhy.cli._boxed import enter
     from iowhy.cli._watched import must_be_terminal, show
 
-    if sum([options.recording is not None, bool(options.pids), options.all_]) != 1:
+    groups = groups_of(options)
+    if sum([options.recording is not None, bool(options.pids), options.all_, bool(groups)]) != 1:
         raise Problem("top-of-what")
-    if options.statements and options.recording is not None:
+    if options.statements and not (options.pids or options.all_):
         raise Problem("top-statements")
     must_be_terminal("iowhy top")
     if options.recording is None:
@@ -100,12 +112,17 @@ def _record(options: Options) -> None:
     for pid in options.pids:
         if name_of(pid) is None:
             raise Problem("no-such-process", pid=pid)
-    named = [f"pid-{options.pids[0]}"] if options.pids else []
+    named = [name.rstrip("/") for _, name in groups_of(options)[:1]]
+    if options.pids:
+        named = [f"pid-{options.pids[0]}"]
     out = options.output or live.name_for(named, Path.cwd())
     check_new(out)
     request = Request(
         pids=tuple(options.pids),
         descendants=bool(options.pids),
+        cgroups=options.cgroups,
+        containers=options.containers,
+        pods=options.pods,
         max_size_bytes=options.max_size_bytes,
         duration_ns=options.duration_ns,
         statements=options.statements,

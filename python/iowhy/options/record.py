@@ -6,8 +6,8 @@ from pathlib import Path
 from iowhy.errors import Problem
 from iowhy.masking import masked
 from iowhy.options.budgets import Budgets
+from iowhy.options.control_groups import cgroups_given, containers_given, groups_of, pods_given
 from iowhy.options.described import group, option, switch, word
-from iowhy.options.given_names import one_name
 from iowhy.options.process_ids import pids_given
 from iowhy.options.recordings import recording_kept
 from iowhy.options.ssh_hosts import checked_name
@@ -30,27 +30,11 @@ class Options:
         "--no-children", help="With -p: without the processes that it has started already."
     )
     all_: bool = switch("-a", "--all", help="Watch the whole machine instead.")
-    cgroups: tuple[str, ...] = option(
-        "--cgroup",
-        default=(),
-        metavar="PATH",
-        read=one_name,
-        help="Watch what runs in a control group, and what comes into it, instead.",
+    cgroups: tuple[str, ...] = cgroups_given(
+        "Watch what runs in a control group, and what comes into it, instead."
     )
-    containers: tuple[str, ...] = option(
-        "--container",
-        default=(),
-        metavar="NAME|ID",
-        read=one_name,
-        help="The same of a container, or a service of systemd.",
-    )
-    pods: tuple[str, ...] = option(
-        "--pod",
-        default=(),
-        metavar="NAME",
-        read=one_name,
-        help="The same of a pod: NAME, or NAMESPACE/NAME.",
-    )
+    containers: tuple[str, ...] = containers_given()
+    pods: tuple[str, ...] = pods_given()
     duration_ns: int | None = option(
         "--duration",
         metavar="TIME",
@@ -123,8 +107,7 @@ class Options:
     @property
     def groups(self) -> list[tuple[str, str]]:
         """The recorder's options for whose control groups are recorded, each with its value."""
-        asked = {"--cgroup": self.cgroups, "--container": self.containers, "--pod": self.pods}
-        return [(flag, name) for flag, names in asked.items() for name in names]
+        return groups_of(self)
 
     @property
     def by_probes(self) -> bool:

@@ -49,7 +49,7 @@ def test_a_finding_names_its_statement_and_what_that_reads(judged: Judge, known:
     assert values["share"] == pytest.approx(0.9, abs=0.01)
     assert TEXT in found.summary and str(values["object"]) in found.summary
     orders = [one.do for one in found.fixes if PATH in one.do]
-    assert orders and all(("item_pkey, index of item" in one) is known for one in orders)
+    assert orders and all(("item_pkey (index of item)" in one) is known for one in orders)
 
 
 def test_not_one_that_has_less_than_half_of_it(judged: Judge) -> None:

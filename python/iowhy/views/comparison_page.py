@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from iowhy import units
+from iowhy.comparisons.changed_statements import ChangedStatement
 from iowhy.comparisons.commands import CommandComparison
 from iowhy.comparisons.comparison import Comparison, Step
 from iowhy.comparisons.fingerprints import Fate
@@ -21,6 +22,7 @@ from iowhy.experiments.sentence import times, with_interval
 from iowhy.sentences import worded
 from iowhy.views.experiment_page import counted, measure
 from iowhy.views.terminal import Field, paragraph, print_rows
+from iowhy.whys.facts.locked import cut
 
 _COLOURS = {
     "gone": "green",
@@ -144,10 +146,24 @@ def statement_rows(found: Comparison) -> list[tuple[object, ...]]:
             f"{one.before_runs:,} → {one.after_runs:,}",
             _latency(one.before_ns),
             _latency(one.after_ns),
-            one.part,
+            _why(one),
         )
         for one in found.statements
     ]
+
+
+def _why(one: ChangedStatement) -> str:
+    """What of it changed most, and of what or for whom that is."""
+    reads = one.part == "reading" and one.object is not None
+    waits = one.part.startswith("locks") and one.holder is not None
+    said = [
+        one.part
+        + (f" {one.object} ({one.reads})" if reads else "")
+        + (f", held by `{cut(one.holder or '')}`" if waits else "")
+    ]
+    if one.spilled_bytes:
+        said.append(f"spills {units.size(one.spilled_bytes)} a run")
+    return "; ".join(said)
 
 
 def layer_rows(found: Comparison) -> list[tuple[object, ...]]:

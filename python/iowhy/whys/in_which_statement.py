@@ -83,8 +83,8 @@ def with_objects(relations: Relations, order: Text) -> Text:
         f"""SELECT DISTINCT object FROM database_objects
         WHERE object IN (SELECT object FROM database_files) AND contains({text_literal(order)}, path) ORDER BY object LIMIT 4"""
     )
-    names = ", ".join(object_.replace(" (", ", ").replace(")", "") for (object_,) in found)
-    return changed(order, f"{order} ({names})") if names else order
+    names = ", ".join(object_ for (object_,) in found)
+    return changed(order, f"{order}, of {names}") if names else order
 
 
 def most_waited_for(relations: Relations) -> str | None:

@@ -60,6 +60,11 @@ class Sampling:
                 process.kill()
                 process.wait()
 
+    @property
+    def processes(self) -> tuple[int, ...]:
+        """Those that read, one for each server."""
+        return tuple(one.pid for one in self._processes)
+
     def readable(self) -> tuple[tuple[str, str | None], ...]:
         """Each server, and why it cannot be read, if so."""
         told = [

@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 
 from conftest import cannot_run
+from iowhy.comparisons.changed_statements import changed_statements
 from iowhy.lab import shell
 from iowhy.recordings import open_recording
 from iowhy.relations import Relations
 from iowhy.reports import run as report
 from iowhy.sources.live import program
-from iowhy.sources.statements import followed
+from iowhy.sources.statements import catalogue, followed
 from iowhy.whys.verdict import judge
 from tests.whys.conftest import finding
 
@@ -220,6 +221,20 @@ def test_reads_take_what_the_server_says_and_are_of_the_table_or_the_index(
         assert rows[text]["read_ns"] / 1e6 <= ms * 1.05 + 5
 
 
+def test_the_catalogue_s_own_files_say_what_the_server_says(cluster: Cluster) -> None:
+    cluster.asks("CHECKPOINT")
+    asked = """SELECT pg_relation_filepath(c.oid), n.nspname || '.' || c.relname FROM pg_class c
+        JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'r' AND pg_relation_filepath(c.oid) LIKE 'base/%'"""
+    said = dict(line.split("|") for line in cluster.asks(asked).split())
+    data = cluster.folder / "c"
+    found = {
+        str(Path(one["path"]).relative_to(data)): one["object"]
+        for one in catalogue.objects(cluster.pid, 100_000)
+    }
+    assert "public.item" in said.values() and said.items() <= found.items()
+    assert "item_pkey (index of item)" in found.values()
+
+
 @pytest.mark.disturbed_by("cpu")
 def test_who_waits_for_a_lock_is_named_with_who_holds_it(cluster: Cluster, tmp_path: Path) -> None:
     out = tmp_path / "locks.iowhy"
@@ -251,6 +266,40 @@ def test_probes_see_every_statement_however_short(cluster: Cluster, tmp_path: Pa
     assert sort["time_ns"] == pytest.approx(sort_ms * 1e6, rel=0.05, abs=60e6)
     # What iowhy asks itself is not among them.
     assert not [text for text in rows if "pg_stat_activity" in text]
+
+
+@pytest.mark.disturbed_by("cpu", "disk")
+def test_compare_and_the_page_say_which_statement_became_slower_and_why(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    """With memory for its sort and without; next to it one that takes as long as before, and one that waits for a lock."""
+    sides = tmp_path / "before.iowhy", tmp_path / "after.iowhy"
+    same = "SELECT sum(length(name)) FROM item"
+    memory = "SET work_mem = '400MB'"
+    for out, first in zip(sides, ((memory,), ()), strict=True):
+        cluster.asks("SELECT pg_stat_statements_reset()")
+        locks = [(0.0, tuple(HOLDS.split("; "))), (0.4, (WAITS,))] if out == sides[1] else []
+        recorded(cluster, out, 6, *locks, (0.2, (same, *first, SORT, SORT)))
+    spilled = cluster.asks(
+        "SELECT temp_blks_written * 8192 / calls FROM pg_stat_statements WHERE query LIKE 'SELECT count%'"
+    )
+    with Relations(open_recording(sides[0])) as one, Relations(open_recording(sides[1])) as other:
+        found = {row.statement: row for row in changed_statements(one, other)}
+    sort = next(row for text, row in found.items() if text.startswith("SELECT count"))
+    assert (sort.before_runs, sort.after_runs) == (2, 2)
+    assert sort.spilled_bytes == pytest.approx(float(spilled), rel=0.02)
+    assert sort.object in ("public.item", "temporary data")
+    waits = found["UPDATE item SET name = ? WHERE id = ?"]
+    assert waits.after_ns is not None and waits.after_ns > 1e9 and "pg_sleep" in str(waits.holder)
+    assert waits.part == "locks of the server"
+    assert not [text for text in found if "sum(" in text]
+    for given, ids in ((sides, ("statements",)), (sides[1:], ("statements",))):
+        page = tmp_path / "page.html"
+        command = [str(program("iowhy")), "html", "-o", str(page), *map(str, given)]
+        subprocess.run(command, check=True, capture_output=True, timeout=120)
+        text = page.read_text()
+        assert all(f'id="{id_}"' in text or f'"{id_}"' in text for id_ in ids)
+        assert "public.item" in text and "pg_sleep(?)" in text
 
 
 def test_the_agent_is_told_what_sessions_do(

@@ -157,6 +157,7 @@ def merged(answers: Iterable[tuple[Asked, Told | None]]) -> Statements:
     lost = 0
     for asked, told in answers:
         why = _why_not(told)
+        files += [] if told is None else told.files
         if told is None or why is not None:
             notes.append(f"statements of the server {asked.server.pid} are not known: {why}")
             continue
@@ -169,7 +170,6 @@ def merged(answers: Iterable[tuple[Asked, Told | None]]) -> Statements:
                 f"statements of the server {asked.server.pid} were not read for {duration(told.silent_ns)}: it did not answer"
             )
         known |= {str(one["statement_id"]): one for one in told.statements}
-        files += told.files
         readings += told.readings
         lost += told.lost
     kept = readings[:MOST_READINGS]

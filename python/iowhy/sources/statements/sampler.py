@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Struct, field
 
-from iowhy.sources.statements import mysql, postgresql
+from iowhy.sources.statements import catalogue, mysql, postgresql
 from iowhy.sources.statements.normalised import fingerprint, normalised, whole
 from iowhy.sources.statements.refused import reason
 from iowhy.sources.statements.server import Server, threads_here
@@ -277,8 +277,11 @@ class Sampler:
         return [(id_, texts[id_], wait, ns / 1e9) for (id_, wait), ns in found.items() if ns]
 
     def name_files(self) -> None:
-        """Whose files are whose, as each database's catalogue says."""
+        """Whose files are whose, as each database's catalogue says; of a server that lets nobody in, as the catalogue's files do."""
         if self._mysql:
+            return
+        if not self.told.reads:
+            self.told.files = catalogue.objects(self._asked.server.pid, MOST_FILES)
             return
         for database in sorted(self._databases):
             with suppress(Exception):

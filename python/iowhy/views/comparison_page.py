@@ -90,6 +90,8 @@ def _section(
 PART_HEADS = ("spent", "before", "after", "difference", "of all")
 STAGE_HEADS = ("phase", "mostly", "before", "after", "difference", "calls")
 STATEMENT_HEADS = ("statement", "runs", "before", "after", "mostly")
+#: Columns of words.
+IN_WORDS = ("mostly",)
 LATENCY_HEADS = ("requests", "median", "p90", "p99", "p99.9", "longest")
 LAYER_HEADS = ("measure", "before", "after", "change")
 PATH_HEADS = ("path", "before", "after", "difference")
@@ -368,5 +370,7 @@ def _table(
     table: Sequence[Sequence[object]],
     left: tuple[int, ...] = (0,),
 ) -> None:
-    fields = [Field(head, str, left=at in left) for at, head in enumerate(heads)]
+    fields = [
+        Field(head, str, left=at in left or head in IN_WORDS) for at, head in enumerate(heads)
+    ]
     print_rows(console, fields, table)

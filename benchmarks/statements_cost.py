@@ -103,6 +103,7 @@ def interval(values: list[float]) -> tuple[float, float]:
 def table(pairs: int) -> str:
     """Markdown: medians of the pairs' ratios."""
     found = measure(pairs)
+    print(*found, sep="\n", file=sys.stderr)
     lines = ["| with / without | median | 95 % |", "|---|--:|--:|"]
     for name in ("seconds", "cpu_s"):
         ratios = [getattr(reads, name) / getattr(alone, name) for alone, reads in found]

@@ -1,4 +1,4 @@
-"""What reading a PostgreSQL's views 20 times a second costs it while it is recorded, as root: `python -m benchmarks.statements_cost [PAIRS]`.
+"""What reading a PostgreSQL's views 20 times a second costs it while it is recorded, as root: `python -m benchmarks.statements_cost [SECONDS]`.
 
 One recording, within which the reader runs and does not, in turns; each time pgbench does the same transactions. All CPUs are busy, so
 what the reader and its session take is the server's loss.
@@ -20,7 +20,7 @@ from iowhy.sources.live import program
 from iowhy.sources.statements import Sampling
 
 _SETTINGS = "shared_buffers = 256MB\n"
-_EACH_S = 3.0
+_EACH_S = 2.5
 _CLIENTS = 2
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
@@ -71,8 +71,8 @@ def _pair(folder: Path, pid: int, each: int, first: bool) -> tuple[Took, Took]:
     return found[False], found[True]
 
 
-def measure(pairs: int) -> list[tuple[Took, Took]]:
-    """Each pair, in an order by chance."""
+def measure(seconds: float) -> list[tuple[Took, Took]]:
+    """Pairs for so long, each in an order by chance."""
     with tempfile.TemporaryDirectory(dir="/var/tmp") as made:
         folder = Path(made)
         folder.chmod(0o777)
@@ -88,7 +88,11 @@ def measure(pairs: int) -> list[tuple[Took, Took]]:
                 began = time.monotonic()
                 _transactions(folder, 20_000)
                 each = round(20_000 * _EACH_S / (time.monotonic() - began))
-                return [_pair(folder, pid, each, random.random() < 0.5) for _ in range(pairs)]
+                found, end = [], time.monotonic() + seconds
+                while time.monotonic() < end:
+                    found.append(_pair(folder, pid, each, random.random() < 0.5))
+                    print(*found[-1], file=sys.stderr)
+                return found
             finally:
                 recorder.terminate()
                 recorder.wait(60)
@@ -100,11 +104,10 @@ def interval(values: list[float]) -> tuple[float, float]:
     return drawn[100], drawn[-100]
 
 
-def table(pairs: int) -> str:
+def table(seconds: float) -> str:
     """Markdown: medians of the pairs' ratios."""
-    found = measure(pairs)
-    print(*found, sep="\n", file=sys.stderr)
-    lines = ["| with / without | median | 95 % |", "|---|--:|--:|"]
+    found = measure(seconds)
+    lines = [f"{len(found)} pairs", "", "| with / without | median | 95 % |", "|---|--:|--:|"]
     for name in ("seconds", "cpu_s"):
         ratios = [getattr(reads, name) / getattr(alone, name) for alone, reads in found]
         low, high = interval(ratios)
@@ -116,4 +119,4 @@ def table(pairs: int) -> str:
 
 if __name__ == "__main__":
     os.umask(0o022)
-    print(table(int(sys.argv[1]) if len(sys.argv) > 1 else 40))
+    print(table(float(sys.argv[1]) if len(sys.argv) > 1 else 240))

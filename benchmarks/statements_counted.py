@@ -73,17 +73,8 @@ def measure(root: Path) -> list[str]:
             (version,) = _one(folder, "SHOW server_version")
             asks(folder, "CHECKPOINT", "SELECT pg_stat_statements_reset()")
             out = folder / "r.iowhy"
-            command = [
-                program("iowhy"),
-                "run",
-                "-q",
-                "-p",
-                str(pid),
-                "--statements",
-                "--duration",
-                "8s",
-            ]
-            recorder = subprocess.Popen([*command, "-o", out])
+            options = ("--statements", "--exact", "--duration", "8s", "-o", out)
+            recorder = subprocess.Popen([program("iowhy"), "run", "-q", "-p", str(pid), *options])
             while not (out / "manifest.json").exists():
                 time.sleep(0.05)
             time.sleep(0.7)
@@ -108,13 +99,16 @@ def _row(version: str, kind: str, counted: list[float], out: Path) -> str:
     return f"| {version} | {kind} | {calls:,} | {ms / 1e3:.3f} | {seconds:.3f} | {cells} |"
 
 
-def table(roots: list[Path]) -> str:
-    """Markdown."""
-    heads = "| PostgreSQL | reads | calls | blk_read_time, s | iowhy, s | temp read, MiB | iowhy | temp written, MiB | iowhy |"
-    lines = [heads, "|--:|---|--:|--:|--:|--:|--:|--:|--:|"]
-    return "\n".join([*lines, *(row for root in roots for row in measure(root))])
+def main(roots: list[Path]) -> None:
+    """Prints Markdown."""
+    print(
+        "| PostgreSQL | statement | read calls | blk_read_time, s | iowhy, s | temp read, MiB | iowhy | written, MiB | iowhy |"
+    )
+    print("|--:|---|--:|--:|--:|--:|--:|--:|--:|")
+    for root in roots:
+        print(*measure(root), sep="\n", flush=True)
 
 
 if __name__ == "__main__":
     os.umask(0o022)
-    print(table([Path(one) for one in sys.argv[1:]] or [Path("/")]))
+    main([Path(one) for one in sys.argv[1:]] or [Path("/")])

@@ -1,10 +1,11 @@
 """What live tests do with the machine: record a command, make a filesystem that nobody else uses."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -117,6 +118,38 @@ def served_by_python(folder: Path, delay_ms: float, *mode: str) -> Iterator[tupl
             yield mount, server.pid
         finally:
             run("umount", str(mount))
+
+
+@dataclass(frozen=True)
+class Emulated:
+    """ext4 on an emulated disk: where it is mounted, on which loop device, and who serves it."""
+
+    mount: Path
+    disk: str
+    server: "subprocess.Popen[bytes]"
+
+
+@contextmanager
+def emulated(folder: Path, *options: str) -> Iterator[Emulated]:
+    """ext4 on an emulated flash disk (options as iowhy-disk takes them), which may be silenced by stopping who serves it."""
+    served, mount = folder / "disk", folder / "mount"
+    served.mkdir()
+    mount.mkdir()
+    argv = [program("iowhy-disk"), "--mount", served, "--profile", "ssd", "--size", "256M"]
+    with (
+        subprocess.Popen([*argv, *options], stdout=subprocess.PIPE) as server,
+        ExitStack() as after,
+    ):
+        after.callback(server.terminate)
+        assert server.stdout is not None
+        assert server.stdout.readline()
+        disk = run("losetup", "--find", "--show", "--direct-io=on", str(served / "disk")).strip()
+        after.callback(run, "losetup", "-d", disk)
+        run(*MKFS["ext4"], disk)
+        run("mount", "-o", "noatime", disk, str(mount))
+        after.callback(run, "umount", "-l", str(mount))
+        after.callback(server.send_signal, signal.SIGCONT)
+        yield Emulated(mount, disk, server)
 
 
 @contextmanager

@@ -13,9 +13,8 @@ import pytest
 from benchmarks.phases import NEAR_S, near, prepared, recorded
 from iowhy.commands.overview import overview, overview_of
 from iowhy.recordings import open_recording
-from iowhy.sources.live import program
 from iowhy.whys import classes
-from machine import run
+from machine import emulated, run
 from running_agent import agent, within
 
 # Others' work on the CPUs or the disk is a change, too; a sync of anybody waits for a disk that stands still.
@@ -49,26 +48,10 @@ def test_phases_are_where_the_work_changes(tmp_path: Path, steps: str, changes: 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[tuple[Path, str, "subprocess.Popen[bytes]"]]:
     """A file on an emulated disk, the disk's name, and who serves it."""
-    served, mount = tmp_path / "disk", tmp_path / "mount"
-    served.mkdir()
-    mount.mkdir()
-    words = ("--mount", str(served), "--profile", "ssd", "--size", "256M")
-    with subprocess.Popen([program("iowhy-disk"), *words], stdout=subprocess.DEVNULL) as server:
-        try:
-            within(60, (served / "disk").exists)
-            made = run("losetup", "--find", "--show", "--direct-io=on", str(served / "disk"))
-            name = made.strip()
-            run("mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", name)
-            run("mount", "-o", "noatime", name, str(mount))
-            (mount / "file").write_bytes(bytes(8 << 20))
-            run("sync", "-f", str(mount))
-            yield mount / "file", Path(name).name, server
-            server.send_signal(signal.SIGCONT)
-            run("umount", "-l", str(mount))
-            run("losetup", "-d", name)
-        finally:
-            server.send_signal(signal.SIGCONT)
-            server.terminate()
+    with emulated(tmp_path) as made:
+        (made.mount / "file").write_bytes(bytes(8 << 20))
+        run("sync", "-f", str(made.mount))
+        yield made.mount / "file", Path(made.disk).name, made.server
 
 
 def stands_still(server: "subprocess.Popen[bytes]", seconds: float) -> tuple[int, int]:

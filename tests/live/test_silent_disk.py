@@ -12,10 +12,8 @@ from pathlib import Path
 import pytest
 
 from iowhy.recordings import open_recording
-from iowhy.sources.live import program
 from iowhy.whys.verdict import judge
-from machine import run
-from running_agent import within
+from machine import emulated, run
 
 # A sync of anybody, of all filesystems, waits for such a disk.
 pytestmark = [pytest.mark.usefixtures("live"), pytest.mark.alone]
@@ -27,38 +25,12 @@ HANGS_S = 60
 @pytest.fixture
 def silenced(tmp_path: Path) -> Iterator[Path]:
     """Where ext4 is mounted, on a disk that has just stopped answering."""
-    served, mount = tmp_path / "disk", tmp_path / "mount"
-    served.mkdir()
-    mount.mkdir()
-    argv = [
-        program("iowhy-disk"),
-        "--mount",
-        served,
-        "--profile",
-        "ssd",
-        "--size",
-        "256M",
-        "--unpaced",
-    ]
-    with subprocess.Popen(argv, stdout=subprocess.DEVNULL) as server:
-        try:
-            within(HANGS_S, (served / "disk").exists)
-            disk = run(
-                "losetup", "--find", "--show", "--direct-io=on", str(served / "disk")
-            ).strip()
-            run("mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", disk)
-            run("mount", "-o", "noatime", disk, str(mount))
-            (mount / "file").write_bytes(bytes(8 << 20))
-            run("sync", "-f", str(mount))
-            (tmp_path / "server").write_text(str(server.pid))
-            server.send_signal(signal.SIGSTOP)
-            yield mount
-            server.send_signal(signal.SIGCONT)
-            run("umount", "-l", str(mount))
-            run("losetup", "-d", disk)
-        finally:
-            server.send_signal(signal.SIGCONT)
-            server.terminate()
+    with emulated(tmp_path, "--unpaced") as made:
+        (made.mount / "file").write_bytes(bytes(8 << 20))
+        run("sync", "-f", str(made.mount))
+        (tmp_path / "server").write_text(str(made.server.pid))
+        made.server.send_signal(signal.SIGSTOP)
+        yield made.mount
 
 
 def ended(words: list[str | Path], said: Path, *, status: int, interrupted: bool = False) -> None:

@@ -51,6 +51,12 @@ RIGHT: dict[str, tuple[str | None, tuple[str, ...]]] = {
     "strace-c-cpu": (None, ("10,039",)),
     "critical-medium": ("device-failing", ("2",)),
     "sar-d-steady": (None, ("3,010", "3", "4", "41")),
+    "fio-terse": (None, ("55.2 µs", "17,964")),
+    "fio-terse-writes": (None, ("144 µs", "4.52 µs")),
+    "mountstats": (None, ("8.4 ms", "420 ms")),
+    "btrfs-device-stats": ("device-failing", ("1,531",)),
+    "mdadm-detail": (None, ("1",)),
+    "proc-stack": (None, ("4211",)),
     "esxtop": (None, ("vmhba0", "1.8 s")),
 }
 
@@ -172,3 +178,10 @@ def test_iostat_in_other_languages() -> None:
     (part,) = taken_apart(text).parts
     assert part.parsed.rejects == []
     assert values(part.parsed, "sda")["written_bytes_per_s"] == 200 * 1024
+
+
+@pytest.mark.parametrize(("name", "known"), [("fio-terse", True), ("fio-terse-writes", False)])
+def test_time_that_terse_output_does_not_list_is_nobody_s(tmp_path: Path, name: str, known: bool) -> None:  # fmt: skip
+    """fio prints no syncs there: of a job that writes, the rest of the run is unknown, not idle."""
+    found = verdict(tmp_path, (PASTES / f"{name}.txt").read_text())
+    assert found.budget.known == known

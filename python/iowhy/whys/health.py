@@ -13,6 +13,8 @@ _COUNTED = {
     "uncorrectable_sectors": ("sector", "that it could not correct"),
     "reported_uncorrectable": ("read", "that it could not correct"),
     "media_errors": ("error", "of its medium"),
+    "failed_requests": ("request", "that failed"),
+    "corrupt_blocks": ("block", "with a wrong checksum"),
     "reallocated_sectors": ("sector", "that it has replaced"),
 }
 _LOGGED = {
@@ -21,7 +23,13 @@ _LOGGED = {
 }
 _WORK = ("resync", "recovery", "check", "reshape", "repair")
 #: Of these, what speaks of a device that is failing, with what SMART's judgement and the kernel's log add to it.
-_FAILING = ("pending_sectors", "uncorrectable_sectors", "reported_uncorrectable", "media_errors")
+_FAILING = (
+    "pending_sectors",
+    "uncorrectable_sectors",
+    "reported_uncorrectable",
+    "media_errors",
+    "failed_requests",
+)
 _FAILING_LOG = {
     "io_errors": "I/O error",
     "media_errors": "medium error",

@@ -1,4 +1,4 @@
-"""/proc/mdstat: Linux' software RAID: members that are missing, and its background work (resync, recovery, check, reshape).
+"""/proc/mdstat and `mdadm --detail`: Linux' software RAID: members that are missing, and its background work (resync, recovery, check, reshape).
 
 drivers/md/md.c (md_seq_show, status_resync): blocks of 1 KiB, [members wanted/working], U for each that works and _ for
 one that does not; the speed of a resync is that of one member.
@@ -11,7 +11,7 @@ from iowhy.sources.numbers import KIB, number
 
 NAME = "mdstat"
 TOOL = "cat /proc/mdstat"
-HINT = r"^Personalities :|^md\S{1,32} : (?:active|inactive)"
+HINT = r"^Personalities :|^md\S{1,32} : (?:active|inactive)|^/dev/md\S{1,32}:$"
 BEGINS = "Personalities"
 
 _ARRAY = re.compile(r"(md\S{1,32}) : (active|inactive)\b(.*)")
@@ -20,8 +20,12 @@ _WORK = re.compile(r"(resync|recovery|check|reshape|repair)\s*=\s*([\d.]{1,6})%"
 _SPEED = re.compile(r"finish=([\d.]{1,12})min speed=(\d{1,12})K/sec")
 _LATER = re.compile(r"(resync|recovery|check|reshape)\s*=\s*(?:DELAYED|PENDING)")
 _FAILED = re.compile(r"(\S{1,32})\[\d+\]\(F\)")
+_DETAIL = re.compile(r"/dev/(md\S{1,32}):")
+_DETAILED = re.compile(
+    r"(Raid Devices|Active Devices|(?:Rebuild|Resync|Reshape|Check) Status) : (\d{1,4})(?:% complete)?"
+)
 _OTHER = re.compile(
-    r"Personalities|unused devices|read_ahead|Event:|\s*bitmap:|\(\d+/\d+\)|.*\bblocks\b|\s*\[[=>.]+\]"
+    r"Personalities|\s+[A-Z]\w[\w ]* : |\s+Number +Major|\s+\d+ +\d+ +\d+ |unused devices|read_ahead|Event:|\s*bitmap:|\(\d+/\d+\)|.*\bblocks\b|\s*\[[=>.]+\]"
 )
 
 
@@ -30,6 +34,7 @@ def read(block: Block) -> Parsed:
     parsed = Parsed(TOOL, units="K/sec are KiB per second of one member")
     name = ""
     work = ""
+    wanted = 0
     for at, line in parsed.lines(block):
         text = line.strip()
         known = False
@@ -40,6 +45,17 @@ def read(block: Block) -> Parsed:
                 parsed.note(f"{name} is not active")
             for failed in _FAILED.findall(match[3]):
                 parsed.note(f"{name}: its member {failed} has failed")
+        if match := _DETAIL.fullmatch(text):
+            name, known = match[1], True
+            block.names.disk(name)
+        if name and (match := _DETAILED.fullmatch(text)):
+            known = True
+            if match[1] == "Raid Devices":
+                wanted = int(match[2])
+            elif match[1] == "Active Devices":
+                _members(parsed, name, wanted, int(match[2]))
+            else:
+                parsed.note(f"{name} is at work: {match[1].split()[0].lower()}, {match[2]} % done")
         if name and (match := _MEMBERS.search(text)):
             known = True
             _members(parsed, name, int(match[1]), int(match[2]))

@@ -90,10 +90,21 @@ class Connection:
 
     def files(self, pid: int, most: int) -> list[dict[str, str]]:
         """What the files of this database are, below the folder in which the server works."""
-        folder = Path(f"/proc/{pid}/cwd").readlink()
+        cwd = Path(f"/proc/{pid}/cwd")
+        folder = cwd.readlink()
+        # A tablespace is a link: the kernel names what is behind it.
+        spaces = {f"pg_tblspc/{link.name}": link.readlink() for link in cwd.glob("pg_tblspc/*")}
         found = self._connection.execute(_FILES.format(most=most))
         texts = (tuple(_text(value) for value in row) for row in found)
-        return [{"path": str(folder / path), "object": name} for path, name in texts]
+        return [
+            {"path": str(_behind(folder, spaces, path)), "object": name} for path, name in texts
+        ]
+
+
+def _behind(folder: Path, spaces: dict[str, Path], path: str) -> Path:
+    first, second, *below = path.split("/")
+    space = spaces.get(f"{first}/{second}")
+    return space.joinpath(*below) if space else folder / path
 
 
 def _text(value: Any) -> Any:

@@ -40,3 +40,6 @@ def state(facts: Facts) -> Iterator[Statement]:
             named=named,
         )
         yield Statement(0.65, link(said, number, "threads", "measurements"))
+    for name in facts.measured.metric("in_kernel"):
+        said = worded("thread-in-kernel", "{thread} at that moment", thread=name)
+        yield Statement(0.5, link(said, 1, "threads", "measurements"))

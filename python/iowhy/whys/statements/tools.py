@@ -89,9 +89,10 @@ def _mounts(facts: Facts) -> Iterator[Statement]:
     rates = {side: facts.measured.of("nfsiostat", f"{side}_ops_per_s") for side in sides}
     for mount in sorted({*sides["read"], *sides["write"]}):
         parts = [
-            f"a {side} takes {duration(times[mount])} ({rates[side].get(mount, 0.0):.3g} a second)"
+            f"a {side} takes {duration(times[mount])}"
+            + (f" ({rates[side][mount]:.3g} a second)" if mount in rates[side] else "")
             for side, times in sides.items()
-            if times.get(mount) and rates[side].get(mount)
+            if times.get(mount) and rates[side].get(mount, 1)
         ]
         worst = max(times.get(mount, 0.0) for times in sides.values())
         if parts:
@@ -223,6 +224,8 @@ def _disks(facts: Facts) -> Iterator[Statement]:
         ("missing_members", "lacks {} of its members"),
         ("pending_sectors", "has {} sector{s} that it cannot read"),
         ("media_errors", "has {} error{s} of its medium"),
+        ("failed_requests", "has {} request{s} that failed"),
+        ("corrupt_blocks", "has {} block{s} with a wrong checksum"),
         ("io_errors", "has {} I/O error{s} in the kernel's log"),
         ("command_timeouts", "has {} timed out command{s} in the kernel's log"),
         ("command_failures", "has {} failed command{s} in the kernel's log"),

@@ -16,10 +16,12 @@ def name(text: str) -> bytes:
     return text.encode().ljust(64, b"\0")
 
 
-def relation(number: int, text: str, file: int, kind: str, toast: int, version: int) -> bytes:
+def relation(
+    number: int, text: str, file: int, kind: str, toast: int, version: int, space: int = 0
+) -> bytes:
     schema = 99 if number < 10_000 else 2200
     counted = 4 if version >= 18 else 3
-    head = struct.pack("<I64sI16xII", number, name(text), schema, file, 0)
+    head = struct.pack("<I64sI16xII", number, name(text), schema, file, space)
     return head + bytes(4 * counted) + struct.pack("<I", toast) + b"\0\0p" + kind.encode()
 
 
@@ -57,8 +59,13 @@ def server(folder: Path, version: int) -> Path:
         (relation(16399, "given_up", 16399, "r", 0, version), FAILED),
         (relation(16390, "pg_toast_16384", 16390, "t", 0, version), FROZEN),
         (relation(16395, "orders_pkey", 16395, "i", 0, version), FROZEN),
+        (relation(16397, "apart", 16397, "r", 0, version, 24_000), FROZEN),
+        (relation(16398, "nowhere", 16398, "r", 0, version, 24_001), FROZEN),
         (relation(16396, "seen", 0, "v", 0, version), FROZEN),
     ]
+    (folder / f"space/PG_{version}_2021/5").mkdir(parents=True)
+    (data / "pg_tblspc").mkdir()
+    (data / "pg_tblspc/24000").symlink_to(folder / "space")
     (place / "1300").write_bytes(heap(rows))
     schemas = [(struct.pack("<I64s", 2200, name("public")), FROZEN)]
     (place / "2615").write_bytes(heap([*schemas, (struct.pack("<I64s", 99, name("sys")), FROZEN)]))
@@ -69,7 +76,10 @@ def server(folder: Path, version: int) -> Path:
 @pytest.mark.parametrize("version", [12, 17, 18])
 def test_tables_indexes_and_what_is_kept_apart_are_named(tmp_path: Path, version: int) -> None:
     found = catalogue.objects(10, 100, server(tmp_path, version))
-    names = {Path(one["path"]).relative_to(tmp_path / "data"): one["object"] for one in found}
+    apart = str(tmp_path / f"space/PG_{version}_2021/5/16397")
+    assert [one["object"] for one in found if one["path"] == apart] == ["public.apart"]
+    own = [one for one in found if one["path"] != apart]
+    names = {Path(one["path"]).relative_to(tmp_path / "data"): one["object"] for one in own}
     assert names == {
         Path("base/5/1300"): "sys.pg_class",
         Path("base/5/2615"): "sys.pg_namespace",

@@ -31,18 +31,28 @@ def objects(pid: int, most: int, proc: Path = PROC) -> list[dict[str, str]]:
         folder = here.readlink()
         version = int(_read(here / "PG_VERSION").split(b".")[0])
         databases = sorted((here / "base").iterdir()) if version >= 12 else []
+        places = {0: folder / "base"} | _spaces(here / "pg_tblspc", version)
         for database in databases:
             with suppress(OSError, ValueError, LookupError, struct.error):
-                place = folder / "base" / database.name
                 found += [
-                    {"path": str(place / str(file)), "object": name}
-                    for file, name in _names(database, version).items()
+                    {"path": str(place / database.name / str(file)), "object": name}
+                    for (space, file), name in _names(database, version).items()
+                    if (place := places.get(space))
                 ]
     return found[:most]
 
 
-def _names(database: Path, version: int) -> dict[int, str]:
-    """By file."""
+def _spaces(links: Path, version: int) -> dict[int, Path]:
+    """Where tablespaces have this version's databases: the kernel names what is behind a link."""
+    found = ((int(link.name), link.readlink()) for link in links.glob("[0-9]*"))
+    within = (
+        (number, next(links.glob(f"{number}/PG_{version}_*"), None), to) for number, to in found
+    )
+    return {number: to / below.name for number, below, to in within if below is not None}
+
+
+def _names(database: Path, version: int) -> dict[tuple[int, int], str]:
+    """By number of the tablespace, 0 for the database's own, and file."""
     files = _mapped(database)
     # relallfrozen came with 18.
     toast_at = 112 if version >= 18 else 108
@@ -52,8 +62,8 @@ def _names(database: Path, version: int) -> dict[int, str]:
         kind, names[number] = chr(row[toast_at + 7]), _text(row[4:68])
         toasts[struct.unpack_from("<I", row, toast_at)[0]] = number
         files.setdefault(number, file)
-        if files[number] and not space and kind in _TABLES + _INDEX + _TOAST:
-            found[files[number]] = number, kind, schema
+        if files[number] and kind in _TABLES + _INDEX + _TOAST:
+            found[space, files[number]] = number, kind, schema
     schemas = {number: _text(row[4:68]) for number, row in _rows(database, files[_NAMESPACES])}
     tables = {
         number: struct.unpack_from("<I", row, 4)[0]

@@ -97,7 +97,11 @@ def asks(folder: Path, *statements: str) -> float:
     """The seconds that it took."""
     words = [word for one in statements for word in ("-c", one)]
     began = time.monotonic()
-    subprocess.run(["psql", "-X", "-q", *words, *connects(folder)], check=True, capture_output=True)
+    subprocess.run(
+        ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", *words, *connects(folder)],
+        check=True,
+        capture_output=True,
+    )
     return time.monotonic() - began
 
 

@@ -23,7 +23,7 @@ enable_bitmapscan = off
 _MADE = (
     "CREATE EXTENSION pg_stat_statements",
     "CREATE TABLE big(id int PRIMARY KEY, place int, name text)",
-    "INSERT INTO big SELECT n, n * 7919 % 600011, repeat(md5(n::text), 4) FROM generate_series(0, 599999) n",
+    "INSERT INTO big SELECT n, n::bigint * 7919 % 600011, repeat(md5(n::text), 4) FROM generate_series(0, 599999) n",
     "CREATE INDEX by_place ON big(place)",
     "VACUUM ANALYZE big",
     "CHECKPOINT",

@@ -37,8 +37,9 @@ _ASKED = {
 _PARTS = {"table": "sum(length", "index": "BETWEEN", "sort": "ORDER BY"}
 # Its name has changed with PostgreSQL 17.
 _SERVER = """
-SELECT coalesce(to_jsonb(s) ->> 'shared_blk_read_time', to_jsonb(s) ->> 'blk_read_time'), temp_blks_read, temp_blks_written
-FROM pg_stat_statements AS s WHERE query LIKE 'SELECT%{part}%' AND query NOT LIKE '%jsonb%'
+SELECT sum(coalesce(to_jsonb(s) ->> 'shared_blk_read_time', to_jsonb(s) ->> 'blk_read_time')::float), sum(temp_blks_read),
+  sum(temp_blks_written)
+FROM pg_stat_statements AS s WHERE query LIKE 'SELECT%{part}%' AND query LIKE '%FROM big%'
 """
 _OURS = """
 SELECT n.text, sum(CASE WHEN c.kind = 'read' AND y.ino IS NULL THEN c.dur_ns ELSE 0 END) / 1e9,

@@ -1,6 +1,6 @@
 """How long statements ran, by readings that come and go: those of which readings miss most runs, too.
 
-What a recording has of kernels' rows is divided in the same way: relations/statements/_short_weights.sql.
+What a recording has of kernels' rows is divided in the same way, by the relations of statements.
 """
 
 from collections.abc import Iterable

@@ -317,7 +317,7 @@ def test_compare_and_the_page_say_which_statement_became_slower_and_why(
         (sides, ("pg_sleep(?)", units.size(sort.spilled_bytes or 0))),
         (sides[1:], ("pg_sleep(?)", "public.item")),
     ):
-        page = tmp_path / "page.html"
+        page = tmp_path / f"page-{len(given)}.html"
         command = [str(program("iowhy")), "html", "-o", str(page), *map(str, given)]
         subprocess.run(command, check=True, capture_output=True, timeout=120)
         text = page.read_text()

@@ -66,34 +66,41 @@ _COUNTED = re.compile(
 
 
 @contextmanager
-def _server(folder: Path) -> Iterator[int]:
-    data = str(folder / "c")
+def server(folder: Path, settings: str = "", root: Path = Path("/")) -> Iterator[int]:
+    """A server in a folder, of the system that is installed there; its first process."""
+    inside = Path("/") / folder.relative_to(root)
+    among = sorted((root / "usr/lib/postgresql").glob("*/bin/initdb"))
+    tools = Path("/") / among[-1].parent.relative_to(root)
+    start = _AS if root == Path("/") else ("chroot", "--userspec=65534:65534", str(root))
 
     def tool(name: str, *words: str) -> None:
-        subprocess.run(
-            [*_AS, shell.found(name) or name, "-D", data, *words], check=True, capture_output=True
-        )
+        command = [*start, str(tools / name), "-D", str(inside / "c"), *words]
+        done = subprocess.run(command, env={**os.environ, "LC_ALL": "C"}, capture_output=True)
+        assert done.returncode == 0, done.stderr
 
     tool("initdb", "-N", "-A", "trust", "-U", "nobody", "--no-locale", "-E", "UTF8")
     with (folder / "c/postgresql.conf").open("a") as file:
-        file.write(f"{_SETTINGS}unix_socket_directories = '{folder}'\n")
-    tool("pg_ctl", "-w", "-s", "-l", str(folder / "log"), "start")
+        file.write(f"{_SETTINGS}{settings}unix_socket_directories = '{inside}'\n")
+    tool("pg_ctl", "-w", "-s", "-l", str(inside / "log"), "start")
     try:
         yield int((folder / "c/postmaster.pid").read_text().split()[0])
     finally:
         tool("pg_ctl", "-s", "-m", "immediate", "stop")
 
 
-def _connects(folder: Path) -> tuple[str, ...]:
+def connects(folder: Path) -> tuple[str, ...]:
+    """How clients get there."""
     return ("-h", str(folder), "-U", "nobody", "postgres")
 
 
-def _asks(folder: Path, *statements: str) -> float:
+def asks(folder: Path, *statements: str) -> float:
     """The seconds that it took."""
     words = [word for one in statements for word in ("-c", one)]
     began = time.monotonic()
     subprocess.run(
-        ["psql", "-X", "-q", *words, *_connects(folder)], check=True, capture_output=True
+        ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", *words, *connects(folder)],
+        check=True,
+        capture_output=True,
     )
     return time.monotonic() - began
 
@@ -103,8 +110,8 @@ def measure(exact: bool = False) -> dict[str, tuple[float, float]]:
     with tempfile.TemporaryDirectory(dir="/var/tmp") as made:
         folder = Path(made)
         folder.chmod(0o777)
-        with _server(folder) as pid:
-            _asks(folder, *_MADE)
+        with server(folder) as pid:
+            asks(folder, *_MADE)
             return _of_load(folder, pid, exact)
 
 
@@ -120,15 +127,15 @@ def _of_load(folder: Path, pid: int, exact: bool) -> dict[str, tuple[float, floa
 
     def long() -> None:
         # A connection takes a few of the milliseconds.
-        counted["sort"] = sum(_asks(folder, _SORT) for _ in range(3))
+        counted["sort"] = sum(asks(folder, _SORT) for _ in range(3))
 
     def waits() -> None:
         time.sleep(2.3)
-        counted["lock"] = _asks(folder, _WAITS)
+        counted["lock"] = asks(folder, _WAITS)
 
     def holds() -> None:
         time.sleep(2)
-        _asks(folder, *_HOLDS.split("; "))
+        asks(folder, *_HOLDS.split("; "))
 
     threads = [threading.Thread(target=one) for one in (long, waits, holds)]
     for one in threads:
@@ -153,7 +160,7 @@ def _short(folder: Path) -> dict[str, float]:
     load = ("-n", "-c", "4", "-j", "1", "-R", "1000", "-r", "-T", str(SECONDS - 2))
     pgbench = shell.found("pgbench") or "pgbench"
     done = subprocess.run(
-        [pgbench, *load, *scripts, *_connects(folder)], capture_output=True, text=True, check=True
+        [pgbench, *load, *scripts, *connects(folder)], capture_output=True, text=True, check=True
     )
     found = {}
     for runs, ms, text in _COUNTED.findall(done.stdout):

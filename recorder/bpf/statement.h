@@ -25,6 +25,8 @@
 #define PARAMETER_5(ctx) ((ctx)->registers[9])
 #define PARAMETER_6(ctx) ((ctx)->registers[8])
 #define RETURNED(ctx) ((ctx)->registers[10])
+/* The first on the stack, behind the return address. */
+#define PARAMETER_7(ctx, to) bpf_probe_read_user(to, sizeof(*(to)), (void *)(CLOCK_SP(ctx) + 8))
 #elif defined(__TARGET_ARCH_arm64)
 #define IS_LEFT(sp, entered) ((sp) >= (entered))
 #define PARAMETER_1(ctx) ((ctx)->registers[0])
@@ -34,6 +36,7 @@
 #define PARAMETER_5(ctx) ((ctx)->registers[4])
 #define PARAMETER_6(ctx) ((ctx)->registers[5])
 #define RETURNED(ctx) ((ctx)->registers[0])
+#define PARAMETER_7(ctx, to) (*(to) = (ctx)->registers[6])
 #endif
 
 /* Bits of event_statement.header.flags. */
@@ -231,6 +234,19 @@ SEC("uprobe")
 int sqlite_prepare_v3(struct clock_context *ctx)
 {
 	return prepares(ctx, PARAMETER_5(ctx), PARAMETER_6(ctx));
+}
+
+/*
+ * sqlite3LockAndPrepare(db, text, bytes, flags, old, statement, tail), which all of these call; so does sqlite3_exec if a
+ * compiler has put them into it.
+ */
+SEC("uprobe")
+int sqlite_prepare_within(struct clock_context *ctx)
+{
+	__u64 tail = 0;
+
+	PARAMETER_7(ctx, &tail);
+	return prepares(ctx, PARAMETER_6(ctx), tail);
 }
 
 SEC("uretprobe")

@@ -18,6 +18,7 @@ use crate::disked::Disked;
 use crate::event::{self, File, FileId};
 use crate::first_maps::{FirstMaps, Shown};
 use crate::identity::{anonymous_dev, Identities};
+use crate::session::libraries::is_library;
 
 /// Files that are remembered by name.
 const MOST: usize = 262_144;
@@ -93,11 +94,7 @@ pub fn library(bytes: &[u8]) -> Option<PathBuf> {
     let e: File = event::read(bytes)?;
     let names = bytes.get(size_of::<File>()..)?.get(..e.length as usize)?;
     let name = names.split(|&b| b == 0).next()?;
-    let is_library = name
-        .windows(6)
-        .any(|part| part.eq_ignore_ascii_case(b"sqlite"))
-        && name.windows(3).any(|part| part == b".so" || part == b".no");
-    let path = event::path(names, e.cut != 0, e.mode, e.ino).filter(|_| is_library)?;
+    let path = event::path(names, e.cut != 0, e.mode, e.ino).filter(|_| is_library(name))?;
     Some(OsString::from_vec(path).into())
 }
 

@@ -1,6 +1,7 @@
 """Statements of SQLite by probes: as many, and with the calls, that the program itself counts."""
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -38,6 +39,36 @@ log["SELECT name FROM item WHERE name = ?"] = 1
 db.close()
 json.dump(log, open(f"{folder}/log", "w"))
 """
+
+
+#: A package brings its own library, next to the program that loads it: as SQLite's own for Python does.
+PACKAGE = """
+import ctypes, sys
+lite = ctypes.CDLL(sys.argv[1])
+db = ctypes.c_void_p()
+assert not lite.sqlite3_open(sys.argv[2].encode(), ctypes.byref(db))
+for text in ["CREATE TABLE a(b)"] + ["INSERT INTO a VALUES (7)"] * 5:
+    assert not lite.sqlite3_exec(db, text.encode(), None, None, None)
+"""
+
+
+def test_a_package_s_library_is_probed_before_its_first_statement(tmp_path: Path) -> None:
+    """A moment after it is opened it is used; it lies in a folder of the program's."""
+    system = next(Path("/usr/lib").glob("*-linux-gnu/libsqlite3.so.0"), None)
+    if system is None:
+        pytest.skip("the system has no library of SQLite")
+    package = tmp_path / "app/node_modules/fast-sqlite/build/Release"
+    package.mkdir(parents=True)
+    library = package / "fast_sqlite.node"
+    shutil.copy(system, library)
+    (tmp_path / "app/a.py").write_text(PACKAGE)
+    out = tmp_path / "r.iowhy"
+    command = [sys.executable, "-I", "-S", tmp_path / "app/a.py", library, tmp_path / "a.db"]
+    record(command, out, "--statements")
+    made = open_recording(out)
+    runs = {row["statement"]: row["runs"] for row in report(made, "statements").to_pylist()}
+    assert runs["CREATE TABLE a(b)"] == 1 and runs["INSERT INTO a VALUES (?)"] == 5
+    assert not made.manifest.notes
 
 
 def test_each_statement_of_sqlite_is_counted_with_its_calls(tmp_path: Path) -> None:

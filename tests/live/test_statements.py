@@ -7,18 +7,20 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
 import pytest
 
 from conftest import cannot_run
+from iowhy import units
+from iowhy.comparisons.changed_statements import changed_statements
 from iowhy.lab import shell
 from iowhy.recordings import open_recording
 from iowhy.relations import Relations
 from iowhy.reports import run as report
 from iowhy.sources.live import program
-from iowhy.sources.statements import followed
+from iowhy.sources.statements import catalogue, followed
 from iowhy.whys.verdict import judge
 from machine import emulated
 from tests.whys.conftest import finding
@@ -191,12 +193,10 @@ def test_reads_take_what_the_server_says_and_are_of_the_table_or_the_index(
 ) -> None:
     """EXPLAIN's times of reads, by the server's own clock around its calls, on a disk so slow that getting in and out of the kernel is little beside it."""
     out = tmp_path / "reads.iowhy"
-    # pytest's own directory is only root's.
-    with (
-        TemporaryDirectory(dir=cluster.folder, ignore_cleanup_errors=True) as folder,
-        emulated(Path(folder), "--unpaced", "--megabytes-per-s", "10") as made,
-    ):
-        Path(folder).chmod(0o755)
+    # pytest's own directory is only root's; a second try has its own.
+    folder = Path(mkdtemp(dir=cluster.folder))
+    folder.chmod(0o755)
+    with emulated(folder, "--unpaced", "--megabytes-per-s", "10") as made:
         space = made.mount / "space"
         space.mkdir()
         shutil.chown(space, *_WHO)
@@ -212,7 +212,7 @@ def test_reads_take_what_the_server_says_and_are_of_the_table_or_the_index(
             if file.is_file():
                 with file.open("rb") as opened:
                     os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-        Path(folder, "disk/control").write_text("pace on")
+        (folder / "disk/control").write_text("pace on")
         ways = (
             "SET track_io_timing = on",
             f"{_EXPLAINED} SELECT sum(length(name)) FROM thing",
@@ -239,6 +239,20 @@ def test_reads_take_what_the_server_says_and_are_of_the_table_or_the_index(
         assert found[text] == pytest.approx(ms, rel=0.1)
         # Of a call, waiting is a part.
         assert 0.8 * ms < rows[text]["read_ns"] / 1e6 <= ms * 1.05
+
+
+def test_the_catalogue_s_own_files_say_what_the_server_says(cluster: Cluster) -> None:
+    cluster.asks("CHECKPOINT")
+    asked = """SELECT pg_relation_filepath(c.oid), n.nspname || '.' || c.relname FROM pg_class c
+        JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'r' AND pg_relation_filepath(c.oid) LIKE 'base/%'"""
+    said = dict(line.split("|") for line in cluster.asks(asked).split())
+    data = cluster.folder / "c"
+    found = {
+        str(Path(one["path"]).relative_to(data)): one["object"]
+        for one in catalogue.objects(cluster.pid, 100_000)
+    }
+    assert "public.item" in said.values() and said.items() <= found.items()
+    assert "item_pkey (index of item)" in found.values()
 
 
 @pytest.mark.disturbed_by("cpu")
@@ -272,6 +286,42 @@ def test_probes_see_every_statement_however_short(cluster: Cluster, tmp_path: Pa
     assert sort["time_ns"] == pytest.approx(sort_ms * 1e6, rel=0.05, abs=60e6)
     # What iowhy asks itself is not among them.
     assert not [text for text in rows if "pg_stat_activity" in text]
+
+
+@pytest.mark.disturbed_by("cpu", "disk")
+def test_compare_and_the_page_say_which_statement_became_slower_and_why(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    """With memory for its sort and without; next to it one that takes as long as before, and one that waits for a lock."""
+    sides = tmp_path / "before.iowhy", tmp_path / "after.iowhy"
+    same = "SELECT sum(length(name)) FROM item"
+    memory = "SET work_mem = '400MB'"
+    for out, first in zip(sides, ((memory,), ()), strict=True):
+        cluster.asks("SELECT pg_stat_statements_reset()")
+        locks = [(0.0, tuple(HOLDS.split("; "))), (0.4, (WAITS,))] if out == sides[1] else []
+        recorded(cluster, out, 6, *locks, (0.2, (same, *first, SORT, SORT)))
+    spilled = cluster.asks(
+        "SELECT temp_blks_written * 8192 / calls FROM pg_stat_statements WHERE query LIKE 'SELECT count%'"
+    )
+    with Relations(open_recording(sides[0])) as one, Relations(open_recording(sides[1])) as other:
+        found = {row.statement: row for row in changed_statements(one, other)}
+    sort = next(row for text, row in found.items() if text.startswith("SELECT count"))
+    assert (sort.before_runs, sort.after_runs) == (2, 2)
+    assert sort.spilled_bytes == pytest.approx(float(spilled), rel=0.02)
+    assert sort.object in ("public.item", "temporary data")
+    waits = found["UPDATE item SET name = ? WHERE id = ?"]
+    assert waits.after_ns is not None and waits.after_ns > 1e9 and "pg_sleep" in str(waits.holder)
+    assert waits.part == "locks of the server"
+    assert not [text for text in found if "sum(" in text]
+    for given, told in (
+        (sides, ("pg_sleep(?)", units.size(sort.spilled_bytes or 0))),
+        (sides[1:], ("pg_sleep(?)", "public.item")),
+    ):
+        page = tmp_path / f"page-{len(given)}.html"
+        command = [str(program("iowhy")), "html", "-o", str(page), *map(str, given)]
+        subprocess.run(command, check=True, capture_output=True, timeout=120)
+        text = page.read_text()
+        assert not [one for one in ("statements", *told) if one not in text]
 
 
 def test_the_agent_is_told_what_sessions_do(

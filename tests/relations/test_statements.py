@@ -251,6 +251,36 @@ def test_a_comparison_says_which_statement_became_slower_and_why(tmp_path: Path)
     assert (found.before_ns, found.after_ns, found.part) == (MS, 15.5 * MS, "computing")
 
 
+@pytest.mark.parametrize("reading", [True, False])
+def test_and_of_which_table_its_reads_are_and_what_it_spills(tmp_path: Path, reading: bool) -> None:
+    """A table that was cached, and a sort that had memory enough."""
+    sides = []
+    for after in (False, True):
+        story = Server(2.0).thread(20, 20).statement("a", "SELECT a").file(7, "/pg/base/5/16384")
+        story.file(8, "/pg/base/pgsql_tmp/pgsql_tmp20.0")
+        story.add("database_files", path="/pg/base/5/16384", object="public.item")
+        slow = 30 * MS if after else 0
+        waits = {"blocked_ns": slow} if reading else {"sleeping_ns": slow}
+        for number in range(10):
+            at = number * 60
+            story.stretch(20, "a", at * MS, 10 * MS + slow, True, **waits)
+            begins, parts = START + (at + 1) * MS, {"blocked_ns": slow * reading, "cpu_ns": MS}
+            story.call(begins, "pread64", parts, tid=20, ino=7, offset=number * 8192, bytes_=8192)
+            if after:
+                story.wait(begins, slow * reading, "page_read", "pread64", tid=20)
+                begins += MS + slow
+                story.call(
+                    begins, "pwrite64", {"cpu_ns": MS}, tid=20, ino=8, offset=0, bytes_=1 << 20
+                )
+        sides.append(Relations(story.made(tmp_path / f"{after}.iowhy")))
+    with sides[0] as first, sides[1] as second:
+        (found,) = changed_statements(first, second)
+    assert (found.before_ns, found.after_ns) == (10 * MS, 40 * MS)
+    assert found.part == ("reading" if reading else "sleeping")
+    assert (found.object, found.spilled_bytes) == ("public.item", 1 << 20)
+    assert found.reads == ("cold" if reading else "cached")
+
+
 def test_one_run_of_a_short_statement_is_as_long_as_the_server_says_or_not_known(
     tmp_path: Path,
 ) -> None:

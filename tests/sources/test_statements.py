@@ -12,12 +12,14 @@ import pytest
 from iowhy.recordings import added, open_recording
 from iowhy.recordings.manifest import Manifest
 from iowhy.recordings.writer import write_recording
+from iowhy.relations import Relations
 from iowhy.sources.statements import ANSWER_S, Sampling, merged, postgresql, refused, sampler
 from iowhy.sources.statements.normalised import MOST_CHARACTERS, normalised, whole
 from iowhy.sources.statements.sampler import Asked, Sampler, Told
 from iowhy.sources.statements.server import Server, servers
 from iowhy.sources.statements.session import Session
 from tests.problems import wrong
+from tests.whys.made import START, Story
 
 MS = 1_000_000
 SERVER = Server("postgresql", 10, "/run/.s.PGSQL.5432", 70, 70)
@@ -221,6 +223,44 @@ def test_for_the_agent_what_sessions_did_is_given_once_and_not_kept() -> None:
         ("SELECT ?", "none", 0.1), ("SELECT ?", "Lock", 0.1),
     ]  # fmt: skip
     assert made.shares() == []
+
+
+def test_a_session_whose_runs_readings_miss_has_its_true_share() -> None:
+    """Each 50 ms it runs for 30 ms, and is read 10 ms later; another one is met all the time, and a third one now and then."""
+    made = Sampler(Asked(SERVER))
+    for number in range(40):
+        at = number * 50
+        misses = session(20, "SELECT 1", at - 40, at - 10)
+        rare = [session(22, "SELECT a", at - 10, run=number)] if number % 10 == 0 else []
+        made.take(
+            [misses, session(21, "SELECT b", -10), *rare], BEGIN + at * MS, "PostgreSQL 15", {}
+        )
+    found = {text: seconds for _, text, _, seconds in made.shares()}
+    assert found["SELECT ?"] == pytest.approx(40 * 0.05 * 30 / (30 + 2 * 10))
+    assert found["SELECT b"] == pytest.approx(40 * 0.05)
+    assert found["SELECT a"] == pytest.approx(4 * 0.05)
+    assert made.shares() == []
+
+
+def test_the_agent_divides_as_recordings_do(tmp_path: Path) -> None:
+    """Short runs of one session, of which some are met: relations/statements/_short_weights.sql has the same readings."""
+    made, readings = Sampler(Asked(SERVER)), []
+    for number in range(60):
+        at, took = number * 50, 7 + number % 23
+        met = number % 4 == 0
+        one = session(20, "SELECT 1", at - took, None if met else at - took // 3)
+        made.take([one], BEGIN + at * MS, "PostgreSQL 15", {})
+        readings.append(one)
+    story = Story(4.0).thread(20, 20)
+    start = min(row["began_ns"] for row in made.rows().readings) - 5 * MS
+    for row in made.rows().readings:
+        shift = START - start
+        moved = {name: row[name] + shift for name in ("ts_ns", "began_ns", "ended_ns")}
+        story.add("statement_readings", **row | moved)
+    with Relations(story.made(tmp_path / "x.iowhy")) as opened:
+        ((weight,),) = opened.rows("SELECT sum(weight) FROM _short_weights")
+    ((_, _, _, seconds),) = made.shares()
+    assert seconds == pytest.approx(weight * 0.05) and 0.5 < seconds < 3
 
 
 def test_a_server_that_did_not_answer_for_a_while_is_noted() -> None:

@@ -245,7 +245,8 @@ def _names(relations: "Relations") -> _Names:
     )
     statements = (
         "SELECT text FROM statements UNION SELECT database FROM statements WHERE database IS NOT NULL "
-        "UNION SELECT object FROM database_objects WHERE object IN (SELECT object FROM database_files) ORDER BY ALL"
+        "UNION SELECT unnest([object, split_part(object, ' (', 1)]) FROM database_objects "
+        "WHERE object IN (SELECT object FROM database_files) ORDER BY ALL"
     )
     return _Names(
         relations.values(str, "SELECT DISTINCT path FROM files WHERE path IS NOT NULL"),

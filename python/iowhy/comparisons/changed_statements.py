@@ -1,5 +1,6 @@
 """Which statement of a database takes more or less time than before, and what of it changed."""
 
+import msgspec
 from msgspec import Struct
 
 from iowhy.relations import Relations
@@ -22,7 +23,8 @@ _PARTS = {
 
 class ChangedStatement(Struct, frozen=True):
     """A statement on both sides: how often it was seen to run, how long one run took, None where it did not run, or readings miss
-    most of its runs; `part`: what differs most."""
+    most of its runs; `part`: what differs most. Of the side that takes longer: the index or table that it reads most of and how (`object`,
+    `reads`: statement_objects), the statement that holds the lock for which it waits, and bytes that one run spills, None where not known."""
 
     statement: str
     before_runs: int
@@ -30,11 +32,19 @@ class ChangedStatement(Struct, frozen=True):
     before_ns: float | None
     after_ns: float | None
     part: str
+    object: str | None = None
+    reads: str | None = None
+    holder: str | None = None
+    spilled_bytes: int | None = None
 
 
 _TOTALS = f"""
-SELECT coalesce(n.text, t.statement_id) AS statement, t.runs, t.time_ns, t.each_ns, {", ".join(f"t.{name}" for name in _PARTS)}
+SELECT coalesce(n.text, t.statement_id) AS statement, t.runs, t.time_ns, t.each_ns, {", ".join(f"t.{name}" for name in _PARTS)},
+  b.object, b.reads, h.text AS holder, CAST(m.spilled_bytes / t.runs AS BIGINT) AS spilled_bytes
 FROM statement_totals t LEFT JOIN statement_texts n ON n.statement_id = t.statement_id
+LEFT JOIN statement_objects b ON b.statement_id = t.statement_id
+LEFT JOIN statement_moves m ON m.statement_id = t.statement_id
+LEFT JOIN statement_texts h ON h.statement_id = t.holder_id
 WHERE t.runs > 0 AND t.backend IS DISTINCT FROM 'iowhy'
 """
 _Row = dict[str, object]
@@ -63,7 +73,20 @@ def _changed(text: str, one: _Row, other: _Row, difference: float) -> ChangedSta
     each = [
         _number(row, "each_ns") if row.get("each_ns") is not None else None for row in (one, other)
     ]
-    return ChangedStatement(text, runs[0], runs[1], each[0], each[1], _PARTS[part])
+    longer = other if difference >= 0 else one
+    said = {name: longer.get(name) for name in ("object", "reads", "holder", "spilled_bytes")}
+    return msgspec.convert(
+        {
+            "statement": text,
+            "before_runs": runs[0],
+            "after_runs": runs[1],
+            "before_ns": each[0],
+            "after_ns": each[1],
+            "part": _PARTS[part],
+            **said,
+        },
+        ChangedStatement,
+    )
 
 
 def _number(row: _Row, key: str) -> float:

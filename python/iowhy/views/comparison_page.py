@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from iowhy import units
+from iowhy.comparisons.changed_statements import ChangedStatement
 from iowhy.comparisons.commands import CommandComparison
 from iowhy.comparisons.comparison import Comparison, Step
 from iowhy.comparisons.fingerprints import Fate
@@ -21,6 +22,7 @@ from iowhy.experiments.sentence import times, with_interval
 from iowhy.sentences import worded
 from iowhy.views.experiment_page import counted, measure
 from iowhy.views.terminal import Field, paragraph, print_rows
+from iowhy.whys.facts.locked import cut
 
 _COLOURS = {
     "gone": "green",
@@ -88,6 +90,8 @@ def _section(
 PART_HEADS = ("spent", "before", "after", "difference", "of all")
 STAGE_HEADS = ("phase", "mostly", "before", "after", "difference", "calls")
 STATEMENT_HEADS = ("statement", "runs", "before", "after", "mostly")
+#: Columns of words.
+IN_WORDS = ("mostly",)
 LATENCY_HEADS = ("requests", "median", "p90", "p99", "p99.9", "longest")
 LAYER_HEADS = ("measure", "before", "after", "change")
 PATH_HEADS = ("path", "before", "after", "difference")
@@ -144,10 +148,24 @@ def statement_rows(found: Comparison) -> list[tuple[object, ...]]:
             f"{one.before_runs:,} → {one.after_runs:,}",
             _latency(one.before_ns),
             _latency(one.after_ns),
-            one.part,
+            _why(one),
         )
         for one in found.statements
     ]
+
+
+def _why(one: ChangedStatement) -> str:
+    """What of it changed most, and of what or for whom that is."""
+    reads = one.part == "reading" and one.object is not None
+    waits = one.part.startswith("locks") and one.holder is not None
+    said = [
+        one.part
+        + (f" {one.object} ({one.reads})" if reads else "")
+        + (f", held by `{cut(one.holder or '')}`" if waits else "")
+    ]
+    if one.spilled_bytes:
+        said.append(f"spills {units.size(one.spilled_bytes)} a run")
+    return "; ".join(said)
 
 
 def layer_rows(found: Comparison) -> list[tuple[object, ...]]:
@@ -352,5 +370,7 @@ def _table(
     table: Sequence[Sequence[object]],
     left: tuple[int, ...] = (0,),
 ) -> None:
-    fields = [Field(head, str, left=at in left) for at, head in enumerate(heads)]
+    fields = [
+        Field(head, str, left=at in left or head in IN_WORDS) for at, head in enumerate(heads)
+    ]
     print_rows(console, fields, table)

@@ -50,6 +50,7 @@ documentation says so:
     less = true                         # optional: it leaves work out, instead of doing it on more CPUs
     logged = ["a temporary file"]       # optional: where its log says this (what of sources/formats/app_log.py), too
     authors = true                      # optional: the program must be changed; not for users of somebody else's
+    object = "orders"                   # of `do`, what is the name of a table or index: replaced by the one that is waited for, if known
     do = "…"
     risk = "…"                          # what may go wrong, is lost or gets slower
     link = "https://…"
@@ -79,6 +80,7 @@ from iowhy.whys.facts.read_files import share_of_cpu, share_of_reads
 from iowhy.whys.facts.requests import read_again
 from iowhy.whys.facts.synced import Own, share_of_syncs, threads_that_sync
 from iowhy.whys.finding import Link
+from iowhy.whys.in_which_statement import most_waited_for
 from iowhy.whys.remedy import Remedy
 from iowhy.whys.thresholds import LISTED
 
@@ -104,6 +106,7 @@ class Setting(Conditions, frozen=True, kw_only=True, forbid_unknown_fields=True)
     do: str
     risk: str
     link: str
+    object: str | None = None
     calls: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     syncs: tuple[str, ...] = ()
@@ -262,7 +265,7 @@ def remedies(
             ends = "" if part == 1.0 else f" (ends {percent(part)} of the time in {of})"
             found.append(
                 Remedy(
-                    do=named(f"{program.id}.{id_}", one.do + ends, part=part),
+                    do=named(f"{program.id}.{id_}", _about(facts, one) + ends, part=part),
                     risk=one.risk,
                     link=one.link,
                     program=program.name,
@@ -273,6 +276,11 @@ def remedies(
                 )
             )
     return tuple(sorted(found, key=lambda remedy: -remedy.part))
+
+
+def _about(facts: Facts, one: Setting) -> str:
+    found = most_waited_for(facts.relations) if one.object else None
+    return one.do.replace(one.object or "", found) if found else one.do
 
 
 def _waited_for(facts: Facts) -> str | None:

@@ -17,6 +17,7 @@ from iowhy.whys.decided_there import decided_there
 from iowhy.whys.facts import Facts, facts_of
 from iowhy.whys.failures import failures
 from iowhy.whys.finding import THE_PART, WITHOUT_RECORDER, Candidate, Claim, Finding, Link, Saving
+from iowhy.whys.in_which_statement import in_which_statement, with_objects, with_statement
 from iowhy.whys.in_whose_code import in_whose_code
 from iowhy.whys.language import in_its_language
 from iowhy.whys.layers_below import layers_below
@@ -269,10 +270,10 @@ def _finding(
     if of_syncs:
         known, candidate = decided_there(facts, known, cause, candidate)
     advice = in_its_language(facts, code, _advice(facts, known, cause, candidate, claims))
-    fixes = tuple(_fix(made, candidate, share, one) for one in advice)
+    fixes = tuple(_fix(facts, made, candidate, share, one) for one in advice)
     # What ends more syncs gives more data up: there the safest stays first.
     fixes = fixes if of_syncs else worth_first(fixes)
-    return Finding(
+    found = Finding(
         cause=cause.name,
         title=cause.title,
         share=min(1.0, share),
@@ -295,16 +296,17 @@ def _finding(
         moment=candidate.moment,
         who=candidate.who,
     )
+    return with_statement(found, in_which_statement(facts, claims))
 
 
 def _once(known: tuple[Program, ...]) -> bool:
     return bool(known) and all(one.once for one in known)
 
 
-def _fix(made: Commands, candidate: Candidate, share: float, one: Remedy) -> Fix:
+def _fix(facts: Facts, made: Commands, candidate: Candidate, share: float, one: Remedy) -> Fix:
     saving = _saving(candidate, one)
     return Fix(
-        do=made.filled(one.named),
+        do=with_objects(facts.relations, made.filled(one.named)),
         gain=_bound(share, saving) * one.part,
         condition=saving.condition
         if one.part == 1.0

@@ -10,7 +10,7 @@ use super::{choice, Probe};
 /// A program, the function that it is attached to, and whether where that returns.
 type Attached = (&'static str, &'static str, bool);
 
-const SQLITE: [Attached; 12] = [
+const SQLITE: [Attached; 14] = [
     ("sqlite_enter", "sqlite3_step", false),
     ("sqlite_stepped", "sqlite3_step", true),
     ("sqlite_prepare", "sqlite3_prepare", false),
@@ -19,6 +19,9 @@ const SQLITE: [Attached; 12] = [
     ("sqlite_prepared", "sqlite3_prepare_v2", true),
     ("sqlite_prepare_v3", "sqlite3_prepare_v3", false),
     ("sqlite_prepared", "sqlite3_prepare_v3", true),
+    // Where the file still has the names of its own functions.
+    ("sqlite_prepare_within", "sqlite3LockAndPrepare", false),
+    ("sqlite_prepared", "sqlite3LockAndPrepare", true),
     ("sqlite_enter", "sqlite3_reset", false),
     ("sqlite_ended", "sqlite3_reset", true),
     ("sqlite_enter", "sqlite3_finalize", false),

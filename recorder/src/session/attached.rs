@@ -45,7 +45,7 @@ pub fn attach(
     }
     adopt(live, pids, descendants).context("cannot watch the processes")?;
     note_peers(live, pids, descendants)?;
-    live.probe_first(None, &named(pids, descendants));
+    live.probe_first(&[], &named(pids, descendants));
     ready::say();
     if live.block {
         let asked = || signals.count() > 0 || lifeline.is_cut();

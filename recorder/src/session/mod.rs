@@ -3,6 +3,7 @@
 mod attached;
 mod bounds;
 mod control_groups;
+pub(crate) mod libraries;
 mod live;
 mod manifest;
 mod own;
@@ -270,7 +271,7 @@ fn run(
         // Whoever ended it before it began was heard by nobody else; at the closed gate the command ends.
         return Err(interrupted());
     }
-    live.probe_first(argv.first().map(OsString::as_os_str), &[]);
+    live.probe_first(argv, &[]);
     // It was held until now, however long it took to take it into scope.
     live.begin();
     held.release();
@@ -335,7 +336,7 @@ fn in_groups(
         .adopt(&[], groups)
         .context("cannot watch the control group")?;
     let running: Vec<i64> = groups.processes().into_iter().collect();
-    live.probe_first(None, &running);
+    live.probe_first(&[], &running);
     ready::say();
     let fate = signals.wakes();
     live.until(&fate, duration, &|live| {
@@ -368,7 +369,7 @@ fn machine(
     live.watch
         .adopt(&[], &Groups::default())
         .context("cannot watch the machine")?;
-    live.probe_first(None, &processes()?);
+    live.probe_first(&[], &processes()?);
     ready::say();
     let fate = signals.wakes();
     live.until(&fate, duration, &|_| {

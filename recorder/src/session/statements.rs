@@ -1,26 +1,16 @@
 //! Where the functions of databases are: in libraries of the system, and in what is recorded.
 
 use std::collections::HashSet;
-use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use iowhy_readings::host;
 
-use super::Live;
+use super::{libraries, Live};
 use crate::kernel::Probed;
 
-/// Folders of the system's library.
-const LIBRARIES: [&str; 6] = [
-    "/usr/lib/x86_64-linux-gnu",
-    "/usr/lib/aarch64-linux-gnu",
-    "/usr/lib64",
-    "/usr/lib",
-    "/usr/local/lib64",
-    "/usr/local/lib",
-];
-const LIBRARY: &str = "libsqlite3.so.0";
 /// Files that are looked at, at most.
 const MOST: usize = 1_000;
 
@@ -34,14 +24,15 @@ pub struct Databases {
 
 impl Live {
     /// Probes what is there before the command begins, or runs already.
-    pub fn probe_first(&mut self, command: Option<&OsStr>, pids: &[i64]) {
+    pub fn probe_first(&mut self, command: &[OsString], pids: &[i64]) {
         if self.databases.is_none() {
             return;
         }
-        let system = LIBRARIES.map(|folder| Path::new(folder).join(LIBRARY));
-        let command = command.and_then(along_path);
-        let running = pids.iter().flat_map(|pid| mapped(*pid));
-        let files: Vec<PathBuf> = system.into_iter().chain(command).chain(running).collect();
+        let mut files = libraries::system();
+        if !command.is_empty() {
+            files.extend(libraries::of_command(command));
+        }
+        files.extend(pids.iter().flat_map(|pid| mapped(*pid)));
         self.probe(&files, false);
         self.note_databases();
     }
@@ -94,17 +85,6 @@ impl Live {
         let why = (!databases.runs).then_some(why);
         self.watch.note_databases(why);
     }
-}
-
-/// The program of that name.
-fn along_path(name: &OsStr) -> Option<PathBuf> {
-    if name.as_encoded_bytes().contains(&b'/') {
-        return Some(name.into());
-    }
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .map(|folder| folder.join(name))
-        .find(|file| file.is_file())
 }
 
 /// The program of a process, and what it has mapped that may have SQLite in it.

@@ -60,6 +60,11 @@ class Sampling:
                 process.kill()
                 process.wait()
 
+    @property
+    def processes(self) -> tuple[int, ...]:
+        """Those that read, one for each server."""
+        return tuple(one.pid for one in self._processes)
+
     def readable(self) -> tuple[tuple[str, str | None], ...]:
         """Each server, and why it cannot be read, if so."""
         told = [
@@ -152,6 +157,7 @@ def merged(answers: Iterable[tuple[Asked, Told | None]]) -> Statements:
     lost = 0
     for asked, told in answers:
         why = _why_not(told)
+        files += [] if told is None else told.files
         if told is None or why is not None:
             notes.append(f"statements of the server {asked.server.pid} are not known: {why}")
             continue
@@ -164,7 +170,6 @@ def merged(answers: Iterable[tuple[Asked, Told | None]]) -> Statements:
                 f"statements of the server {asked.server.pid} were not read for {duration(told.silent_ns)}: it did not answer"
             )
         known |= {str(one["statement_id"]): one for one in told.statements}
-        files += told.files
         readings += told.readings
         lost += told.lost
     kept = readings[:MOST_READINGS]

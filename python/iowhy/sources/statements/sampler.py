@@ -16,11 +16,12 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Struct, field
 
-from iowhy.sources.statements import mysql, postgresql
+from iowhy.sources.statements import catalogue, mysql, postgresql
 from iowhy.sources.statements.normalised import fingerprint, normalised, whole
 from iowhy.sources.statements.refused import reason
 from iowhy.sources.statements.server import Server, threads_here
 from iowhy.sources.statements.session import Session
+from iowhy.sources.statements.short_runs import Reading, Run, ShortRuns
 
 PER_SECOND = 20
 MOST_READINGS = 200_000
@@ -47,31 +48,6 @@ class Asked(Struct, frozen=True):
     #: Instead of an answer at the end: one line of what sessions did each time that this has passed.
     every_s: float | None = None
     per_second: float = PER_SECOND
-
-
-class Run(Struct):
-    """One run of a statement, in wall-clock nanoseconds; `ended_ns` None: it ran when it was read last."""
-
-    tgid: int
-    tid: int
-    statement: str
-    began_ns: int
-    leader: int | None = None
-    backend: str | None = None
-    ended_ns: int | None = None
-    exact: bool = False
-    number: int | None = None
-
-
-class Reading(Struct):
-    """A stretch of equal readings of one run: from the first, until the next one."""
-
-    run: Run
-    at_ns: int
-    span_ns: int
-    readings: int
-    wait: str | None
-    holder: int | None
 
 
 class Told(Struct):
@@ -107,6 +83,7 @@ class Sampler:
         #: Those of the reading before, which last until the next one.
         self._current: dict[int, Reading] = {}
         self._before_ns = 0
+        self._short_runs = ShortRuns()
         self._texts: dict[str, str] = {}
         #: Ids of normalised texts.
         self._named: dict[str, str] = {}
@@ -291,20 +268,20 @@ class Sampler:
         """What sessions did since this was last asked, by statement and what the server says of their waits; nothing of it is kept."""
         with self.lock:
             now = time.time_ns()
-            found: dict[tuple[str, str], int] = {}
-            for one in self._readings:
-                if one.run.backend != "iowhy":
-                    key = one.run.statement, (one.wait or "none").partition(":")[0]
-                    found[key] = found.get(key, 0) + one.span_ns
+            read = [one for one in self._readings if one.run.backend != "iowhy"]
+            found = self._short_runs.divided(read, round(1e9 / self._asked.per_second))
             self._readings = list(self._current.values())
             for one in self._readings:
-                one.at_ns, one.span_ns = now, 0
+                one.at_ns, one.span_ns, one.readings = now, 0, 0
             texts = {id_: str(self._statements[id_]["text"]) for id_, _ in found}
         return [(id_, texts[id_], wait, ns / 1e9) for (id_, wait), ns in found.items() if ns]
 
     def name_files(self) -> None:
-        """Whose files are whose, as each database's catalogue says."""
+        """Whose files are whose, as each database's catalogue says; of a server that lets nobody in, as the catalogue's files do."""
         if self._mysql:
+            return
+        if not self.told.reads:
+            self.told.files = catalogue.objects(self._asked.server.pid, MOST_FILES)
             return
         for database in sorted(self._databases):
             with suppress(Exception):

@@ -124,7 +124,10 @@ def _difference(found: Comparison, part: str) -> Markup:
         for side, parts in sides
     ]
     heads = comparison_page.PART_HEADS
-    fields = [Field(name, str, left=at == 0) for at, name in enumerate(heads)]
+    fields = [
+        Field(name, str, left=at == 0 or name in comparison_page.IN_WORDS)
+        for at, name in enumerate(heads)
+    ]
     return element(
         "section",
         element("h2", "Where the difference is"),
@@ -154,7 +157,10 @@ def _texts(
     caption: str | None = None,
 ) -> Markup:
     """A table of texts, the first column of names."""
-    fields = [Field(name, str, left=at == 0) for at, name in enumerate(heads)]
+    fields = [
+        Field(name, str, left=at == 0 or name in comparison_page.IN_WORDS)
+        for at, name in enumerate(heads)
+    ]
     return table(fields, [[say(str(cell)) for cell in row] for row in rows], caption=caption)
 
 

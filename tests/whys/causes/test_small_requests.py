@@ -160,3 +160,29 @@ def test_many_files_are_not_the_one_that_it_reads(judged: Judge) -> None:
         story.file(ino, f"/out/{ino}")
     found = leads(judged(story), "small-requests", 0.9)
     assert dict(found.fixes[0].do.values)["data"] == "its files"
+
+
+def reopening(files: int) -> Story:
+    """Each write of a few bytes has an open before it, and a close after it."""
+    inodes: list[int | None] = list(range(100, 100 + files))
+    story = Story(0.5).caller("write", 25_000, cpu=2_000, bytes_=6, ino=inodes)
+    story.caller("openat", 25_000, tid=11, cpu=2_000, bytes_=None, ino=inodes, gap="idle")
+    for name, tid in (("write", 10), ("openat", 11), ("close", 11)):
+        story.add(
+            "syscall_totals", ts_ns=START, interval_ns=story.elapsed, tgid=10, tid=tid, name=name,
+            calls=25_000, errors=0, total_ns=25_000 * 2_000,
+        )  # fmt: skip
+    return story
+
+
+def test_files_that_are_opened_for_each_call_are_to_stay_open(judged: Judge) -> None:
+    found = finding(judged(reopening(20)), "small-requests")
+    assert found is not None
+    fix = found.fixes[0].do
+    assert fix.id == "small-requests.keep-open"
+    assert dict(fix.values)["files"] == 20 and dict(fix.values)["opens"] == 25_000
+
+
+def test_many_small_files_cannot_stay_open(judged: Judge) -> None:
+    found = finding(judged(reopening(20_000)), "small-requests")
+    assert found is None or found.fixes[0].do.id != "small-requests.keep-open"

@@ -38,6 +38,7 @@ from iowhy.whys.facts import (
     metadata,
     missing,
     operations,
+    reopened,
     requests,
     run,
     short_lived,
@@ -118,6 +119,11 @@ class Facts:
     def threads(self) -> threads.Threads:
         """The command's threads and processes."""
         return threads.measure(self.relations)
+
+    @cached_property
+    def reopened(self) -> reopened.Reopened | None:
+        """Files that it opens again and again."""
+        return reopened.measure(self.relations)
 
     @cached_property
     def short_lived(self) -> short_lived.ShortLived | None:

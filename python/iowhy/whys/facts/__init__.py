@@ -17,6 +17,7 @@ from iowhy.whys.facts import (
     cache,
     calls,
     ceilings,
+    compressing,
     copied_up,
     devices,
     evictors,
@@ -119,6 +120,11 @@ class Facts:
     def threads(self) -> threads.Threads:
         """The command's threads and processes."""
         return threads.measure(self.relations)
+
+    @cached_property
+    def compressing(self) -> compressing.Compressing | None:
+        """What most of its computing compresses with; None if it does something else."""
+        return compressing.compressing(self.relations)
 
     @cached_property
     def reopened(self) -> reopened.Reopened | None:

@@ -31,6 +31,7 @@ from iowhy.whys.suspects import Doubt, doubt
 from iowhy.whys.thresholds import LEADS, LISTED, TOO_MANY
 from iowhy.whys.typed import Commands, commands
 from iowhy.whys.wake_ups import with_wake_ups
+from iowhy.whys.written_once import written_once
 
 #: How many findings are shown first.
 SHOWN = 3
@@ -268,6 +269,7 @@ def _finding(
     of_syncs = bool(claims) and all(claim.classes == {classes.SYNC} for claim in claims)
     if of_syncs:
         known, candidate = decided_there(facts, known, cause, candidate)
+    candidate = written_once(facts, cause, candidate)
     advice = in_its_language(facts, code, _advice(facts, known, cause, candidate, claims))
     fixes = tuple(_fix(made, candidate, share, one) for one in advice)
     # What ends more syncs gives more data up: there the safest stays first.

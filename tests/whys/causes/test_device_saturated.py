@@ -65,7 +65,12 @@ def three_at_a_time(rest: int = 0) -> Story:
     story, each = Story(2.0), 2000 // (2 + rest)
     for tid in range(10, 13):
         story.caller(
-            "pread64", each - 1, tid=tid, blocked=(2 + rest) * MS, bytes_=64 * KIB, reason="direct_io"
+            "pread64",
+            each - 1,
+            tid=tid,
+            blocked=(2 + rest) * MS,
+            bytes_=64 * KIB,
+            reason="direct_io",
         )
     return story.requests(3 * (each - 1), bytes_=64 * KIB, service=2 * MS, depth=3)
 

@@ -41,6 +41,7 @@ from iowhy.whys.facts import (
     operations,
     reopened,
     requests,
+    rewritten,
     run,
     short_lived,
     sleeps,
@@ -135,6 +136,11 @@ class Facts:
     def short_lived(self) -> short_lived.ShortLived | None:
         """The many processes that a program of the command started to do little each; None if it did not."""
         return short_lived.measure(self.relations)
+
+    @cached_property
+    def rewritten(self) -> rewritten.Rewritten | None:
+        """A file that it writes as a whole again and again."""
+        return rewritten.measure(self.relations)
 
     @cached_property
     def allowed_cpus(self) -> int | None:

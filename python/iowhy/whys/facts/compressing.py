@@ -19,7 +19,10 @@ _LIBRARY = rf"lib({'|'.join(map(re.escape, _METHODS))})[.-].*"
 _PROGRAMS = {
     "brotli": "brotli", "bzip2": "bzip2", "lzip": "lzma", "lzop": "lzo", "rzip": "bzip2", "zip": "deflate", "zopfli": "zopfli",
 }  # fmt: skip
-_CALLS = {"reads": classes.quoted(classes.DATA_READS), "writes": classes.quoted(classes.DATA_WRITES)}
+_CALLS = {
+    "reads": classes.quoted(classes.DATA_READS),
+    "writes": classes.quoted(classes.DATA_WRITES),
+}
 #: Functions that undo it: of a library's that have names. What has none may do either.
 _UNDOES = r".*(decompress|uncompress|inflate|decode|unpack).*"
 #: Of its CPU time, from which that is what it computes.

@@ -17,7 +17,7 @@ MAKING_NS = 100
 
 
 def written_once(facts: Facts, cause: Cause, candidate: Candidate) -> Candidate:
-    """The candidate with that remedy first, if all of its time goes with the writes."""
+    """The candidate with that remedy first, if the writes take all of its time."""
     found = facts.rewritten
     own = frozenset().union(*(claim.classes for claim in candidate.claims))
     if facts.budget.elapsed(classes.READ) < thresholds.LISTED:

@@ -27,7 +27,7 @@ def written_once(facts: Facts, cause: Cause, candidate: Candidate) -> Candidate:
     if facts.somebody_elses:
         do = worded(
             "rewritten.fewer-passes",
-            "Let {who} write {file} fewer times than {passes:count}, if it has an option for that: `man {who}`",
+            "Let {who} write {file} fewer than {passes:count} times, if it has an option for that: `man {who}`",
             who=facts.run.who,
             file=found.path,
             passes=found.passes,

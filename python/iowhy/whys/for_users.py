@@ -1,5 +1,7 @@
 """What the user of a program can do without changing it."""
 
+import re
+
 from msgspec.structs import replace
 
 from iowhy.sentences import worded
@@ -83,7 +85,9 @@ def one_start(starts: Starts) -> Remedy:
 def before_others(facts: Facts) -> Remedy:
     """What to do about other processes that take the CPUs, of which a recording has no names: root can be served first."""
     pids = named.attached(facts).replace(",", " ")
-    typed = f"renice -n -20 -p {pids}" if pids else f"nice -n -20 {named.in_short(facts)}"
+    # Of two, the one that is typed last would be added.
+    again = re.sub(r"^nice( (-n *)?-*\d+)? ", "", named.in_short(facts))
+    typed = f"renice -n -20 -p {pids}" if pids else f"nice -n -20 {again}"
     return Remedy(
         worded(
             "shared.priority",

@@ -186,3 +186,23 @@ def test_files_that_are_opened_for_each_call_are_to_stay_open(judged: Judge) -> 
 def test_many_small_files_cannot_stay_open(judged: Judge) -> None:
     found = finding(judged(reopening(20_000)), "small-requests")
     assert found is None or found.fixes[0].do.id != "small-requests.keep-open"
+
+
+@pytest.mark.parametrize(
+    ("name", "errors", "goes"),
+    [("pselect6", 0, True), ("recvfrom", 25_000, True), ("getpid", 0, False)],
+)
+def test_what_is_asked_before_each_of_these_calls_goes_as_well(
+    judged: Judge, name: str, errors: int, goes: bool
+) -> None:
+    """Whether there is data, or in vain: not what the program does in between for itself."""
+    story = Story(0.5).caller("read", 25_000, cpu=2_000, bytes_=16, gap="idle")
+    story.thread(11, user=0.0, kernel=0.5)
+    for one in story.tables["thread_time"]:
+        one["cpu_calls_ns"] = one["cpu_kernel_ns"]
+    story.add(
+        "syscall_totals", ts_ns=START, interval_ns=story.elapsed, tgid=10, tid=11, name=name,
+        calls=25_000, errors=errors, total_ns=story.elapsed // 2,
+    )  # fmt: skip
+    found = finding(judged(story), "small-requests")
+    assert (found is not None and found.share > 0.55) is goes

@@ -8,6 +8,7 @@ from iowhy.whys import classes, evidence, for_users, links, named, next_command,
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, percent, size
 from iowhy.whys.facts import Facts, reopened
+from iowhy.whys.facts.alongside import made_for
 from iowhy.whys.facts.calls import TINY_BYTES
 from iowhy.whys.facts.job import LARGE_BYTES, Job
 from iowhy.whys.facts.requests import Requests
@@ -55,7 +56,9 @@ def _tiny(facts: Facts) -> Candidate | None:
     again = _reopened(facts)
     if again is None:
         outside_ns = facts.budget.reason_ns(classes.KERNEL, classes.FAULTS)
-        in_calls_ns += min(outside_ns, ENTRY_NS * group.calls)
+        vain, part = made_for(facts.relations, group.calls)
+        in_calls_ns += min(outside_ns, ENTRY_NS * (group.calls + vain))
+        in_calls_ns += part * facts.budget.reason_ns(classes.KERNEL, classes.OTHER_CALLS)
     else:
         in_calls_ns = max(in_calls_ns, again.calls_ns)
     fraction = min(1.0, in_calls_ns / 1e9 / kernel.thread_s)

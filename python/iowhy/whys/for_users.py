@@ -112,10 +112,14 @@ def threads_by_option(facts: Facts) -> tuple[Remedy, ...]:
     return (Remedy(do, risk="more memory in use"),)
 
 
+#: Words by which the least of a method is asked for.
+_FASTEST = frozenset({"-0", "-1", "--fast"})
+
+
 def compress_less(facts: Facts) -> dict[Remedy, Saving]:
     """For who chooses how data is compressed, in an option or in code: if most of the time on a CPU compresses."""
     found = facts.compressing
-    if found is None:
+    if found is None or _FASTEST.intersection(facts.run.argv):
         return {}
     do = worded(
         "shared.compress-less",

@@ -13,7 +13,7 @@ from iowhy.whys.budget import Budget
 from iowhy.whys.cause import Cause
 from iowhy.whys.causes import causes
 from iowhy.whys.confidence import confidence, part_shown
-from iowhy.whys.decided_there import decided_there
+from iowhy.whys.decided_there import decided_there, started_there
 from iowhy.whys.facts import Facts, facts_of
 from iowhy.whys.failures import failures
 from iowhy.whys.finding import THE_PART, WITHOUT_RECORDER, Candidate, Claim, Finding, Link, Saving
@@ -269,6 +269,8 @@ def _finding(
     of_syncs = bool(claims) and all(claim.classes == {classes.SYNC} for claim in claims)
     if of_syncs:
         known, candidate = decided_there(facts, known, cause, candidate)
+    elif claims and all(one.classes <= {*classes.CPU, classes.RUNNABLE} for one in claims):
+        candidate = started_there(facts, cause, candidate)
     candidate = written_once(facts, cause, candidate)
     advice = in_its_language(facts, code, _advice(facts, known, cause, candidate, claims))
     fixes = tuple(_fix(made, candidate, share, one) for one in advice)

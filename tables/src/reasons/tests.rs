@@ -35,6 +35,7 @@ fn who_is_stopped_waits_for_nothing_that_it_asked_for() {
     for way in ["__refrigerator", "do_freezer_trap", "do_signal_stop"] {
         assert_eq!(reason(&["schedule", way, "request_wait_answer"]), "stopped");
     }
+    assert_eq!(reason(&["do_nanosleep", "hrtimer_nanosleep"]), "stopped");
 }
 
 #[test]

@@ -481,8 +481,8 @@ CAUSE = Cause(
             "with four, the next is ready when one ends, and a disk can choose their order",
         ),
         Threshold(
-            "device busy while the program waits, if it has two requests and no other cause explains the wait", NEVER_RESTS, "share",
-            "what is waited for is the device, though it might serve more at once",
+            "device busy, with two requests, if no other cause explains the wait", NEVER_RESTS, "share",
+            "the wait is for it, though it might serve more",
         ),
         Threshold(
             "large request", LARGE_BYTES, "bytes",

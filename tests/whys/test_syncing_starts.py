@@ -3,7 +3,7 @@
 import pytest
 
 from .conftest import Judge, fixes_of, leads
-from .made import KIB, MS, Story
+from .made import KIB, MS, START, Story
 
 
 def loop(
@@ -57,3 +57,21 @@ def test_also_where_each_syncs_once(judged: Judge) -> None:
 )
 def test_not_what_comes_with_the_work(judged: Judge, story: Story) -> None:
     assert "shared.one-start" not in fixes_of(leads(judged(story), "flush-cost", 0.5))
+
+
+@pytest.mark.parametrize(("each", "goes"), [(10 * MS, True), (16 * MS, False)])
+def test_what_short_ones_compute_is_their_start(judged: Judge, each: int, goes: bool) -> None:
+    """A process that computes long does something of its own."""
+    processes = 100
+    story = loop(processes=processes)
+    for row in story.tables["thread_time"]:
+        row["sleeping_ns"] += row["cpu_user_ns"]
+        row["cpu_user_ns"] = 0
+    step = story.elapsed // processes
+    for number in range(processes):
+        story.add(
+            "thread_time", ts_ns=START + number * step, interval_ns=step, tgid=1000 + number, tid=1000 + number,
+            cpu_user_ns=each, cpu_kernel_ns=0, runnable_ns=0, blocked_ns=0, sleeping_ns=step - each,
+        )  # fmt: skip
+    found = leads(judged(story), "flush-cost", 0.5)
+    assert ("cpu-serial" in dict(found.gain_with)) is goes

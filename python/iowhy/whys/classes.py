@@ -61,6 +61,7 @@ KNOWN_REASONS = frozenset(reasons())
 #: Kinds of on-CPU kernel time (the relations of budget/): of the thread itself, because there was no free memory.
 RECLAIM = "freeing memory"
 FILE_CALLS = "calls on files"
+OTHER_CALLS = "other calls"
 #: What is left: also what it takes to enter a call and to leave it.
 FAULTS = "page faults, interrupts, call entry"
 

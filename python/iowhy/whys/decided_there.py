@@ -4,11 +4,15 @@ from msgspec.structs import replace
 
 from iowhy.whys.cause import Cause
 from iowhy.whys.facts import Facts
-from iowhy.whys.facts.installed import syncing_starts
+from iowhy.whys.facts.installed import cpu_of_starts, syncing_starts
+from iowhy.whys.facts.short_lived import SHORT_NS
 from iowhy.whys.finding import Candidate, Saving
 from iowhy.whys.for_users import one_start, without_syncs
 from iowhy.whys.program import Program
 from iowhy.whys.remedy import Remedy
+
+#: Of all CPU time, that of the starts from which they are what is computed.
+STARTS = 0.5
 
 
 def decided_there(
@@ -34,6 +38,18 @@ def decided_there(
     if starts is not None:
         after = (after[1], first, *after[2:])
     return known, replace(made, remedies=after)
+
+
+def started_there(facts: Facts, cause: Cause, candidate: Candidate) -> Candidate:
+    """Computing, if it is that of such a program's starts: each computes so little that starting is what it computes for."""
+    starts = syncing_starts(facts.relations) if facts.run.mode == "run" else None
+    if starts is None:
+        return candidate
+    each, share = cpu_of_starts(facts.relations, starts)
+    if each > SHORT_NS or share < STARTS:
+        return candidate
+    saved = Saving(share * (1 - 1 / starts.processes), f"if one {starts.program} does it all")
+    return _with_first(candidate, cause, one_start(starts), saved)
 
 
 def _with_first(candidate: Candidate, cause: Cause, first: Remedy, saved: Saving) -> Candidate:

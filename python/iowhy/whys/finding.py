@@ -82,7 +82,7 @@ class Candidate(Struct, frozen=True):
     what a program can be set to helps, unless that leaves work out: the start of a sentence which that ends. `comes_first`: it
     comes before all others whatever its share is, as what waits for it waits forever, or what it holds is in danger; `headline` says it
     if that share is too little to speak of, or not of the time. `excess`: it claims what was measured to be more than a device takes that is well; what others
-    claim would be left of the time if it were well. `moment`: it is shown however little of the time it is: whoever waited then noticed. `who`: the program that it is about, if that is other than what was recorded.
+    claim would be left of the time if it were well. `last`: it takes what no other one explains. `moment`: it is shown however little of the time it is: whoever waited then noticed. `who`: the program that it is about, if that is other than what was recorded.
     """
 
     claims: tuple[Claim, ...]
@@ -102,6 +102,7 @@ class Candidate(Struct, frozen=True):
     comes_first: bool = False
     headline: Sentence | None = None
     excess: bool = False
+    last: bool = False
     moment: bool = False
     who: str = ""
     fixed_share: float | None = None

@@ -1,11 +1,12 @@
 """What the user of a program can do without changing it."""
 
+import re
+
 from msgspec.structs import replace
 
 from iowhy.sentences import worded
 from iowhy.whys import named
 from iowhy.whys.facts import Facts
-from iowhy.whys.facts.compressing import compressing
 from iowhy.whys.facts.installed import Starts, computes_there
 from iowhy.whys.facts.short_lived import ShortLived
 from iowhy.whys.facts.subject import SHELLS
@@ -84,7 +85,9 @@ def one_start(starts: Starts) -> Remedy:
 def before_others(facts: Facts) -> Remedy:
     """What to do about other processes that take the CPUs, of which a recording has no names: root can be served first."""
     pids = named.attached(facts).replace(",", " ")
-    typed = f"renice -n -20 -p {pids}" if pids else f"nice -n -20 {named.in_short(facts)}"
+    # Of two, the one that is typed last would be added.
+    again = re.sub(r"^nice( (-n *)?-*\d+)? ", "", named.in_short(facts))
+    typed = f"renice -n -20 -p {pids}" if pids else f"nice -n -20 {again}"
     return Remedy(
         worded(
             "shared.priority",
@@ -98,7 +101,7 @@ def before_others(facts: Facts) -> Remedy:
 def threads_by_option(facts: Facts) -> tuple[Remedy, ...]:
     """For users of somebody else's program that computes in one thread, and of which no better is known."""
     cpus = facts.machine.cpus
-    if cpus is None or not facts.somebody_elses or at_work(facts):
+    if cpus is None or not facts.somebody_elses or at_work(facts) or _compresses_alone(facts):
         return ()
     do = worded(
         "shared.threads-by-option",
@@ -109,10 +112,14 @@ def threads_by_option(facts: Facts) -> tuple[Remedy, ...]:
     return (Remedy(do, risk="more memory in use"),)
 
 
+#: Words by which the least of a method is asked for.
+_FASTEST = frozenset({"-0", "-1", "--fast"})
+
+
 def compress_less(facts: Facts) -> dict[Remedy, Saving]:
     """For who chooses how data is compressed, in an option or in code: if most of the time on a CPU compresses."""
-    found = compressing(facts.relations)
-    if found is None:
+    found = facts.compressing
+    if found is None or _FASTEST.intersection(facts.run.argv):
         return {}
     do = worded(
         "shared.compress-less",
@@ -123,6 +130,10 @@ def compress_less(facts: Facts) -> dict[Remedy, Saving]:
     return {Remedy(do, risk="the data takes more space"): saved}
 
 
+def _compresses_alone(facts: Facts) -> bool:
+    return facts.compressing is not None and facts.compressing.alone
+
+
 def computing_less(
     facts: Facts,
     by_option: tuple[Remedy, ...],
@@ -130,8 +141,9 @@ def computing_less(
     parallel: Remedy | None,
     others: tuple[Remedy, ...],
 ) -> tuple[Remedy, ...]:
-    """The remedies of computing, in order: to compress may be all that somebody else's program is for, to its user last."""
+    """The remedies of computing, in order: to compress may be all that somebody else's program is for, to its user last; unless that
+    can do nothing else."""
     first = () if parallel is None else (parallel,)
-    if by_option or not computes_there(facts.relations):
+    if by_option or _compresses_alone(facts) or not computes_there(facts.relations):
         return (*by_option, *less, *first, *others)
     return (*first, *others, *less)

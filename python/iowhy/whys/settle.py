@@ -13,7 +13,8 @@ def settle(
 
     Candidates take their claims one after the other: first those that no other one present
     beats, among them the one that claims most. What is taken is gone. Before all others come those that claim what a device takes
-    longer than if it were well: the rest is what the fix of any other cause is about.
+    longer than if it were well: the rest is what the fix of any other cause is about. After all others come those that say no more than
+    whom the wait is for.
     """
     left = [piece.elapsed for piece in pieces]
     wanted = [_wanted(pieces, candidate.claims) for _, candidate in found]
@@ -35,8 +36,9 @@ def settle(
             if found[other][0].name in found[index][0].beats and worth(index) >= LISTED
         }
         excess = {index for index in waiting if found[index][1].excess}
+        rest = {index for index in waiting if not found[index][1].last} or waiting
         # Two causes that beat each other would wait for ever: then size decides.
-        free = (excess - beaten) or excess or (waiting - beaten) or waiting
+        free = (excess - beaten) or excess or (rest - beaten) or rest
         first = max(free, key=lambda index: (worth(index), -index))
         waiting.remove(first)
         candidate = found[first][1]

@@ -13,7 +13,7 @@ from iowhy.whys.budget import Budget
 from iowhy.whys.cause import Cause
 from iowhy.whys.causes import causes
 from iowhy.whys.confidence import confidence, part_shown
-from iowhy.whys.decided_there import decided_there
+from iowhy.whys.decided_there import decided_there, started_there
 from iowhy.whys.facts import Facts, facts_of
 from iowhy.whys.failures import failures
 from iowhy.whys.finding import THE_PART, WITHOUT_RECORDER, Candidate, Claim, Finding, Link, Saving
@@ -32,6 +32,7 @@ from iowhy.whys.suspects import Doubt, doubt
 from iowhy.whys.thresholds import LEADS, LISTED, TOO_MANY
 from iowhy.whys.typed import Commands, commands
 from iowhy.whys.wake_ups import with_wake_ups
+from iowhy.whys.written_once import written_once
 
 #: How many findings are shown first.
 SHOWN = 3
@@ -269,6 +270,9 @@ def _finding(
     of_syncs = bool(claims) and all(claim.classes == {classes.SYNC} for claim in claims)
     if of_syncs:
         known, candidate = decided_there(facts, known, cause, candidate)
+    elif claims and all(one.classes <= {*classes.CPU, classes.RUNNABLE} for one in claims):
+        candidate = started_there(facts, cause, candidate)
+    candidate = written_once(facts, cause, candidate)
     advice = in_its_language(facts, code, _advice(facts, known, cause, candidate, claims))
     fixes = tuple(_fix(facts, made, candidate, share, one) for one in advice)
     # What ends more syncs gives more data up: there the safest stays first.

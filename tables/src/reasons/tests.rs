@@ -31,6 +31,14 @@ fn the_innermost_cause_wins_over_the_call_that_led_there() {
 }
 
 #[test]
+fn who_is_stopped_waits_for_nothing_that_it_asked_for() {
+    for way in ["__refrigerator", "do_freezer_trap", "do_signal_stop"] {
+        assert_eq!(reason(&["schedule", way, "request_wait_answer"]), "stopped");
+    }
+    assert_eq!(reason(&["do_nanosleep", "hrtimer_nanosleep"]), "stopped");
+}
+
+#[test]
 fn a_lock_of_the_memory_map_is_not_one_of_an_inode() {
     assert_eq!(
         reason(&["rwsem_down_write_slowpath", "vm_mmap_pgoff"]),

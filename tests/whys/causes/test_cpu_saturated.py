@@ -146,3 +146,11 @@ def test_what_others_take_is_not_proven_by_taking_more_of_the_command(judged: Ju
         judged(Story(2.0, cpus=1).thread(user=0.99).machine(busy=1.0)), "cpu-saturated", 0.9
     )
     assert alone.experiment == "cpu-quota"
+
+
+def test_who_typed_nice_is_not_told_two(judged: Judge) -> None:
+    """The one that is typed last would take away what the first one gives."""
+    story = Story(2.0, cpus=2, argv=("nice", "-n", "19", "gifsicle", "x"))
+    story.thread(10, user=0.5, runnable=0.5).machine(busy=1.0)
+    found = leads(judged(story), "cpu-saturated", 0.45)
+    assert found.fixes[0].do.values["typed"] == "nice -n -20 gifsicle x"

@@ -314,3 +314,29 @@ def test_one_thread_that_is_bound_waits_for_its_cpu_not_for_others(judged: Judge
     assert found is not None and found.gain == pytest.approx(found.share / 2, abs=0.02)
     assert not any("taskset" in one for one in found.remedies)
     assert leads(verdict, "cpu-delayed", 0.4).gain == pytest.approx(0.5, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("program", "read", "written", "less"),
+    [
+        ("brotli", 64, 16, True),
+        ("brotli -1", 64, 16, False),
+        ("brotli", 16, 64, False),
+        ("render", 64, 16, False),
+    ],
+)
+def test_who_typed_what_compresses_in_one_thread_may_do_so_less(
+    judged: Judge, program: str, read: int, written: int, less: bool
+) -> None:
+    """Its code has no library of a known name; what takes apart writes more than it reads."""
+    name, *words = program.split()
+    story = Story(2.0, argv=(f"/usr/bin/{name}", *words, "x")).thread(10, user=0.9)
+    parts = {"cpu_ns": MS // 9, "runnable_ns": 0, "blocked_ns": 0, "sleeping_ns": 0}
+    for at, (call, size) in enumerate((("read", read), ("write", written))):
+        for number in range(50):
+            began = START + (2 * number + at) * 9 * MS
+            story.call(began, call, parts, tid=10, ino=900, offset=0, bytes_=size * KIB)
+    story.tables["threads"][-1].update(comm=name)
+    found = leads(judged(story.machine(busy=0.25)), "cpu-serial", 0.85)
+    assert (found.fixes[0].do.id == "shared.compress-less") is less
+    assert (found.gain > 0.8) is less

@@ -58,3 +58,27 @@ def test_not_syncs_of_much_data_that_lies_scattered(judged: Judge) -> None:
 
 def test_not_syncs_of_little_data(judged: Judge) -> None:
     absent(judged(syncer(4 * KIB)), "device-saturated")
+
+
+def three_at_a_time(rest: int = 0) -> Story:
+    """Three readers of 64 KiB each time, in files of their own, for which the device takes 2 ms; it rests in between."""
+    story, each = Story(2.0), 2000 // (2 + rest)
+    for tid in range(10, 13):
+        story.caller(
+            "pread64",
+            each - 1,
+            tid=tid,
+            blocked=(2 + rest) * MS,
+            bytes_=64 * KIB,
+            reason="direct_io",
+        )
+    return story.requests(3 * (each - 1), bytes_=64 * KIB, service=2 * MS, depth=3)
+
+
+def test_a_device_that_never_rests_is_named_if_nothing_else_is(judged: Judge) -> None:
+    found = leads(judged(three_at_a_time()), "device-saturated", 0.9)
+    assert found.confidence <= 0.6
+
+
+def test_not_one_that_rests(judged: Judge) -> None:
+    absent(judged(three_at_a_time(rest=1)), "device-saturated")

@@ -160,3 +160,49 @@ def test_many_files_are_not_the_one_that_it_reads(judged: Judge) -> None:
         story.file(ino, f"/out/{ino}")
     found = leads(judged(story), "small-requests", 0.9)
     assert dict(found.fixes[0].do.values)["data"] == "its files"
+
+
+def reopening(files: int) -> Story:
+    """Each write of a few bytes has an open before it, and a close after it."""
+    inodes: list[int | None] = list(range(100, 100 + files))
+    story = Story(0.5).caller("write", 25_000, cpu=2_000, bytes_=6, ino=inodes)
+    story.caller("openat", 25_000, tid=11, cpu=2_000, bytes_=None, ino=inodes, gap="idle")
+    for name, tid in (("write", 10), ("openat", 11), ("close", 11)):
+        story.add(
+            "syscall_totals", ts_ns=START, interval_ns=story.elapsed, tgid=10, tid=tid, name=name,
+            calls=25_000, errors=0, total_ns=25_000 * 2_000,
+        )  # fmt: skip
+    return story
+
+
+def test_files_that_are_opened_for_each_call_are_to_stay_open(judged: Judge) -> None:
+    found = finding(judged(reopening(20)), "small-requests")
+    assert found is not None
+    fix = found.fixes[0].do
+    assert fix.id == "small-requests.keep-open"
+    assert dict(fix.values)["files"] == 20 and dict(fix.values)["opens"] == 25_000
+
+
+def test_many_small_files_cannot_stay_open(judged: Judge) -> None:
+    found = finding(judged(reopening(20_000)), "small-requests")
+    assert found is None or found.fixes[0].do.id != "small-requests.keep-open"
+
+
+@pytest.mark.parametrize(
+    ("name", "errors", "goes"),
+    [("pselect6", 0, True), ("recvfrom", 25_000, True), ("getpid", 0, False)],
+)
+def test_what_is_asked_before_each_of_these_calls_goes_as_well(
+    judged: Judge, name: str, errors: int, goes: bool
+) -> None:
+    """Whether there is data, or in vain: not what the program does in between for itself."""
+    story = Story(0.5).caller("read", 25_000, cpu=2_000, bytes_=16, gap="idle")
+    story.thread(11, user=0.0, kernel=0.5)
+    for one in story.tables["thread_time"]:
+        one["cpu_calls_ns"] = one["cpu_kernel_ns"]
+    story.add(
+        "syscall_totals", ts_ns=START, interval_ns=story.elapsed, tgid=10, tid=11, name=name,
+        calls=25_000, errors=errors, total_ns=story.elapsed // 2,
+    )  # fmt: skip
+    found = finding(judged(story), "small-requests")
+    assert (found is not None and found.share > 0.55) is goes

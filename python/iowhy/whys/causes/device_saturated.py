@@ -15,6 +15,11 @@ from iowhy.whys.remedy import Remedy
 
 BUSY = 0.9
 DEPTH = 4.0
+#: Busy for so much of the wait, with more than one request at a time (that one is always there is the wait itself): what is waited
+#: for, if no other cause explains it.
+NEVER_RESTS = 0.95
+TWO = 1.5
+_MORE_AT_ONCE = "with more requests in flight it might do more"
 #: Of the requests that its driver gives it at a time, in flight, from which its queue is full.
 FULL = 0.9
 LARGE_BYTES = 128 * 1024
@@ -90,7 +95,8 @@ def _found(facts: Facts) -> Candidate | None:
         return None
     large = median is not None and median >= _large_from(facts)
     run = None if large else _bulk_sync(facts)
-    if depth < DEPTH and not large and run is None:
+    last = depth < DEPTH and not large and run is None
+    if last and (busy < NEVER_RESTS or depth < TWO):
         return None
     others = requests.others_share if requests.known else None
     # Without single requests it is not known whether they are in order.
@@ -113,6 +119,9 @@ def _found(facts: Facts) -> Candidate | None:
         else _TAKE_TURNS,
         by_remedy=_by_remedy(facts),
         needs=("block_requests", "waits"),
+        last=last,
+        confidence=0.6 if last else 0.9,
+        lowered_by=(_MORE_AT_ONCE,) if last else (),
     )
 
 
@@ -470,6 +479,10 @@ CAUSE = Cause(
         Threshold(
             "requests in flight", DEPTH, "requests",
             "with four, the next is ready when one ends, and a disk can choose their order",
+        ),
+        Threshold(
+            "device busy, with two requests, if no other cause explains the wait", NEVER_RESTS, "share",
+            "the wait is for it, though it might serve more",
         ),
         Threshold(
             "large request", LARGE_BYTES, "bytes",

@@ -6,13 +6,11 @@ from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, percent, plural
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.job import METADATA
+from iowhy.whys.facts.reopened import REOPENED
 from iowhy.whys.finding import Candidate, Claim, Saving
 from iowhy.whys.remedy import Remedy
 
 _CLAIM = Claim(frozenset({classes.UNEXPLAINED}), reasons=frozenset({METADATA}))
-# Opens of a file from which keeping it open, or opening it once for all, is the remedy.
-REOPENED = 4
-
 _ONCE = Remedy(
     worded("metadata-storm.open-once", "Open each file once and keep it open"),
     risk="opens fail above the limit of open files (`ulimit -n`)",

@@ -7,7 +7,8 @@ from iowhy.sentences import Sentence, worded
 from iowhy.whys import classes, evidence, for_users, links, named, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, percent, size
-from iowhy.whys.facts import Facts
+from iowhy.whys.facts import Facts, reopened
+from iowhy.whys.facts.alongside import made_for
 from iowhy.whys.facts.calls import TINY_BYTES
 from iowhy.whys.facts.job import LARGE_BYTES, Job
 from iowhy.whys.facts.requests import Requests
@@ -52,8 +53,14 @@ def _tiny(facts: Facts) -> Candidate | None:
     if group.calls < TINY_CALLS or not group.cpu_ns or not kernel.thread_s:
         return None
     in_calls_ns = min(group.cpu_ns, _file_calls_ns(facts) or group.cpu_ns)
-    outside_ns = facts.budget.reason_ns(classes.KERNEL, classes.FAULTS)
-    in_calls_ns += min(outside_ns, ENTRY_NS * group.calls)
+    again = _reopened(facts)
+    if again is None:
+        outside_ns = facts.budget.reason_ns(classes.KERNEL, classes.FAULTS)
+        vain, part = made_for(facts.relations, group.calls)
+        in_calls_ns += min(outside_ns, ENTRY_NS * (group.calls + vain))
+        in_calls_ns += part * facts.budget.reason_ns(classes.KERNEL, classes.OTHER_CALLS)
+    else:
+        in_calls_ns = max(in_calls_ns, again.calls_ns)
     fraction = min(1.0, in_calls_ns / 1e9 / kernel.thread_s)
     if fraction * in_kernel < thresholds.LISTED or group.calls < MOSTLY * all_calls:
         return None
@@ -82,16 +89,35 @@ def _tiny(facts: Facts) -> Candidate | None:
             ),
             *_tiny_calls(number, each, mean, between_ns if len(claims) > 1 else None, waiting),
         ),
-        summary=_says_tiny(number, group.bytes),
+        summary=_says_tiny(number, group.bytes, again),
         saving=saving.all_of_it("if hardly any calls are left")
         if each is None
         else Saving(
             max(0.0, 1 - each / LARGE_CALL_BYTES - remains),
             f"with calls of {size(LARGE_CALL_BYTES)}",
         ),
-        remedies=_larger_calls(facts, each),
+        remedies=_larger_calls(facts, each) if again is None else (_keep_open(again, each),),
         needs=("syscalls",),
     )
+
+
+def _reopened(facts: Facts) -> reopened.Reopened | None:
+    """The opens, if hardly more than one of the tiny calls comes with each."""
+    found = reopened.measure(facts.relations)
+    return None if found is None or found.opens < MOSTLY * facts.calls.tiny.calls else found
+
+
+def _keep_open(again: reopened.Reopened, each: float | None) -> Remedy:
+    """Nothing can be gathered of a file that is closed after each call."""
+    do = worded(
+        "small-requests.keep-open",
+        "Keep its files open instead of opening {files:count file} {opens:count time}, and move 1 MiB at a time"
+        + ("" if each is None else " instead of {each:bytes}"),
+        files=again.files,
+        opens=again.opens,
+        each=each,
+    )
+    return Remedy(do, risk="a crash loses what was not written yet", for_authors=True)
 
 
 def _tiny_calls(
@@ -130,12 +156,13 @@ def _tiny_calls(
     )
 
 
-def _says_tiny(calls: int, bytes_: float | None) -> Sentence:
+def _says_tiny(calls: int, bytes_: float | None, again: reopened.Reopened | None) -> Sentence:
     """What it did in that time."""
     return worded(
         "small-requests.calls",
         "making {calls:count} calls that move "
-        + ("a few bytes each" if bytes_ is None else "{each:bytes} each"),
+        + ("a few bytes each" if bytes_ is None else "{each:bytes} each")
+        + ("" if again is None else ", with an open for each"),
         calls=calls,
         each=None if bytes_ is None else bytes_ / calls,
     )

@@ -17,6 +17,7 @@ from iowhy.whys.facts import (
     cache,
     calls,
     ceilings,
+    compressing,
     copied_up,
     devices,
     evictors,
@@ -39,6 +40,7 @@ from iowhy.whys.facts import (
     missing,
     operations,
     requests,
+    rewritten,
     run,
     short_lived,
     sleeps,
@@ -120,9 +122,19 @@ class Facts:
         return threads.measure(self.relations)
 
     @cached_property
+    def compressing(self) -> compressing.Compressing | None:
+        """What most of its computing compresses with; None if it does something else."""
+        return compressing.compressing(self.relations)
+
+    @cached_property
     def short_lived(self) -> short_lived.ShortLived | None:
         """The many processes that a program of the command started to do little each; None if it did not."""
         return short_lived.measure(self.relations)
+
+    @cached_property
+    def rewritten(self) -> rewritten.Rewritten | None:
+        """A file that it writes as a whole again and again."""
+        return rewritten.measure(self.relations)
 
     @cached_property
     def allowed_cpus(self) -> int | None:
@@ -133,7 +145,7 @@ class Facts:
     def calls(self) -> calls.Calls:
         """The system calls."""
         timed = self.run.pasted or self.relations.has("thread_time")
-        by_write = timed and _synchronous_writes(self.budget, self.relations)
+        by_write = timed and operations.synchronous_writes(self.budget, self.relations)
         return calls.measure(self.relations, by_write)
 
     @cached_property
@@ -369,20 +381,6 @@ def facts_of(
         Facts(recording, narrowed=narrowed) as facts,
     ):
         yield facts
-
-
-def _synchronous_writes(budget: budgets.Budget, relations: Relations) -> bool:
-    """Whether most of the waiting for sync is in writes, or for operations of io_uring or libaio that write.
-
-    Calls on names are no evidence of either: a mount with `sync` makes both wait.
-    """
-    sync = {classes.SYNC}
-    all_of_it = budget.elapsed(classes.SYNC) - budget.calls(metadata.NAME_CALLS, sync)
-    by_write = budget.calls(classes.DATA_WRITES, sync)
-    collected = all_of_it - by_write - budget.calls(classes.SYNC_CALLS, sync)
-    if 2 * by_write <= all_of_it < 2 * (by_write + collected):
-        by_write += collected * operations.written_share(relations)
-    return 2 * by_write > all_of_it
 
 
 def _direction(budget: budgets.Budget) -> str | None:

@@ -3,6 +3,7 @@
 import re
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from iowhy.recordings.sql_text import text_literal
 from iowhy.relations import Relations
@@ -14,6 +15,14 @@ _METHODS = {
     "lz4": "lz4", "brotlienc": "brotli", "snappy": "snappy",
 }  # fmt: skip
 _LIBRARY = rf"lib({'|'.join(map(re.escape, _METHODS))})[.-].*"
+#: Programs that compress in one thread alone, with the method: with less of it their users save time, and with nothing else.
+_PROGRAMS = {
+    "brotli": "brotli", "bzip2": "bzip2", "lzip": "lzma", "lzop": "lzo", "rzip": "bzip2", "zip": "deflate", "zopfli": "zopfli",
+}  # fmt: skip
+_CALLS = {
+    "reads": classes.quoted(classes.DATA_READS),
+    "writes": classes.quoted(classes.DATA_WRITES),
+}
 #: Functions that undo it: of a library's that have names. What has none may do either.
 _UNDOES = r".*(decompress|uncompress|inflate|decode|unpack).*"
 #: Of its CPU time, from which that is what it computes.
@@ -21,10 +30,11 @@ LEAST = 0.5
 
 
 class Compressing(Struct, frozen=True):
-    """The method, and its part (0..1) of the time on a CPU."""
+    """The method, and its part (0..1) of the time on a CPU; `alone`: by a program that does it in one thread."""
 
     method: str
     share: float
+    alone: bool = False
 
 
 _SHARE = f"""
@@ -43,8 +53,23 @@ GROUP BY l.library ORDER BY share DESC, method LIMIT 1
 """
 
 
+_ALONE = f"""
+SELECT t.comm AS method, sum(c.cpu_ns)::DOUBLE / nullif((SELECT sum(cpu_ns) FROM thread_totals), 0) AS share, true AS alone
+FROM thread_totals AS c JOIN threads AS t ON t.tid = c.tid
+WHERE t.comm IN ({", ".join(map(text_literal, _PROGRAMS))})
+  -- What takes apart writes more than it reads.
+  AND (SELECT sum(done_bytes) FROM call_sums WHERE name IN {_CALLS["writes"]} AND tid = t.tid)
+    < (SELECT sum(done_bytes) FROM call_sums WHERE name IN {_CALLS["reads"]} AND tid = t.tid)
+GROUP BY t.comm ORDER BY share DESC, method LIMIT 1
+"""
+
+
 def compressing(relations: Relations) -> Compressing | None:
-    """The method that most of the time on a CPU is in; None: less than half of it, or stacks were not sampled."""
+    """The method that most of the time on a CPU is in; None: less than half of it, or it was not seen."""
+    if relations.has("thread_time") and relations.has("syscalls") and relations.has("threads"):
+        found = relations.first(Compressing, _ALONE)
+        if found is not None and found.share >= LEAST:
+            return replace(found, method=_PROGRAMS[found.method])
     if not (relations.has("stack_samples") and relations.has("user_stacks")):
         return None
     found = relations.first(Compressing, _SHARE.format(cpu=classes.quoted(classes.CPU)))

@@ -129,6 +129,23 @@ HAVING count(*) >= {_LOOP} AND quantile_disc(syncs, 0.25) = quantile_disc(syncs,
 """
 
 
+def cpu_of_starts(relations: Relations, starts: Starts) -> tuple[float, float]:
+    """CPU time of each of these processes, in nanoseconds, and that of all of them as a part (0..1) of all CPU time."""
+    if not relations.has("thread_time"):
+        return 0.0, 0.0
+    ((each, share),) = relations.rows(
+        f"""
+        WITH {_PROCESSES}, spent AS (
+          SELECT t.tgid, sum(c.cpu_ns) AS ns FROM thread_totals AS c JOIN threads AS t ON t.tid = c.tid GROUP BY t.tgid
+        )
+        SELECT avg(s.ns) FILTER (WHERE n.comm = {text_literal(starts.program)}),
+          sum(s.ns) FILTER (WHERE n.comm = {text_literal(starts.program)}) / nullif(sum(s.ns), 0)
+        FROM spent AS s JOIN names AS n ON n.tgid = s.tgid
+        """
+    )
+    return each or 0.0, share or 0.0
+
+
 def syncing_starts(relations: Relations) -> Starts | None:
     """The program that a script starts for each thing, where nearly all syncs come with that; None if there is none."""
     if not all(relations.has(table) for table in ("syscalls", "threads")):

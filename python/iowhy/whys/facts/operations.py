@@ -1,6 +1,9 @@
 """What operations of io_uring and libaio are like, where no call shows it."""
 
 from iowhy.relations import Relations
+from iowhy.whys import classes
+from iowhy.whys.budget import Budget
+from iowhy.whys.facts.metadata import NAME_CALLS
 
 
 def written_share(relations: Relations) -> float:
@@ -24,3 +27,17 @@ def direct_operations(relations: Relations) -> bool:
             FROM async_operations WHERE kind IN ('read', 'write')""",
         )
     )
+
+
+def synchronous_writes(budget: Budget, relations: Relations) -> bool:
+    """Whether most of the waiting for sync is in writes, or for operations of io_uring or libaio that write.
+
+    Calls on names are no evidence of either: a mount with `sync` makes both wait.
+    """
+    sync = {classes.SYNC}
+    all_of_it = budget.elapsed(classes.SYNC) - budget.calls(NAME_CALLS, sync)
+    by_write = budget.calls(classes.DATA_WRITES, sync)
+    collected = all_of_it - by_write - budget.calls(classes.SYNC_CALLS, sync)
+    if 2 * by_write <= all_of_it < 2 * (by_write + collected):
+        by_write += collected * written_share(relations)
+    return 2 * by_write > all_of_it

@@ -46,6 +46,7 @@ documentation says so:
     processes_at_most = 2               # only where no more processes than so many were at work
     shrinks = true                      # only where it, or those that `worked`, read more than they write: who takes apart does not
     again = true                        # only where it reads what had been in memory before, or ran already before it was recorded
+    code = ["libx264.so*", "compile"]   # optional: patterns of the libraries, executables or functions whose computing it ends
     orders = true                       # optional: it changes only the order of what is read
     less = true                         # optional: it leaves work out, instead of doing it on more CPUs
     logged = ["a temporary file"]       # optional: where its log says this (what of sources/formats/app_log.py), too
@@ -58,7 +59,7 @@ A remedy is about what the program itself syncs and reads: its processes, if it 
 is known by anything else names its own files, or each of its remedies does. A remedy
 that ends only some of the syncs, or of the reads, gains no more than their share of the time in syncs, or of the time of
 requests that read files, and if that is next to nothing it is not offered. One that changes only an order gains what the cause says of that (by_order of a candidate), one that leaves
-work out likewise (by_less).
+work out likewise (by_less), or if its code is named, the time on CPUs that samples show in it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -74,6 +75,7 @@ from iowhy.whys import classes
 from iowhy.whys.applies import Conditions, applies
 from iowhy.whys.evidence import direct_io
 from iowhy.whys.facts import Facts, filesystems
+from iowhy.whys.facts.compressing import share_of_code
 from iowhy.whys.facts.programs import executables, matched
 from iowhy.whys.facts.read_files import share_of_cpu, share_of_reads
 from iowhy.whys.facts.requests import read_again
@@ -112,6 +114,7 @@ class Setting(Conditions, frozen=True, kw_only=True, forbid_unknown_fields=True)
     syncing_threads: int | None = None
     reads: tuple[str, ...] = ()
     computes: bool = False
+    code: tuple[str, ...] = ()
     filesystems: tuple[str, ...] = ()
     orders: bool = False
     less: bool = False
@@ -254,7 +257,7 @@ def remedies(
                 continue
             of = (
                 "computing"
-                if of_cpu and one.reads
+                if of_cpu and (one.reads or (one.code and part < 1.0))
                 else "reads"
                 if one.reads or of_reads or one.again
                 else "syncs"
@@ -272,7 +275,8 @@ def remedies(
                     less=one.less,
                 )
             )
-    return tuple(sorted(found, key=lambda remedy: -remedy.part))
+    # What ends some computing saves all of that, another half of it all: they do not compare.
+    return tuple(sorted(found, key=lambda one: -1.0 if one.of == "computing" else -one.part))
 
 
 def _waited_for(facts: Facts) -> str | None:
@@ -313,6 +317,9 @@ def _part(
     facts: Facts, remedy: Setting, own: Own, *, of_syncs: bool, of_reads: bool, of_cpu: bool
 ) -> float:
     """Of the time in syncs, in reads, or on CPUs, the share of those that a remedy ends; 1 where that is about all, or none is known."""
+    if of_cpu and remedy.code:
+        part = share_of_code(facts.relations, remedy.code)
+        return 1.0 if part is None else part
     if of_cpu and remedy.reads:
         return share_of_cpu(facts.relations, Own(files=remedy.reads)) or 0.0
     if remedy.reads or (of_reads and own.files and not own.tgids):

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from iowhy.sentences import Sentence
 from tests.numbers_told import tells
 
 from ..conftest import (
@@ -52,6 +53,28 @@ def test_what_goes_to_a_device_is_called_output(judged: Judge) -> None:
     story.add("files", dev=FS, ino=6, path="/dev/null", kind="device")
     found = leads(judged(story), "small-requests", 0.9)
     assert dict(found.fixes[0].do.values)["data"] == "its output"
+
+
+@pytest.mark.parametrize("anew", [True, False])
+def test_opening_a_file_for_each_of_them_goes_with_them(anew: bool, judged: Judge) -> None:
+    """A script that appends a row at a time; one that opens other files meanwhile needs these."""
+    story = Story(1.0).caller("write", 25_000, cpu=10_000, bytes_=10, ino=5, gap="idle")
+    inodes = [5] if anew else list(range(1_000, 26_000))
+    story.caller("openat", 25_000, tid=11, cpu=20_000, bytes_=None, ino=[*inodes], gap="idle")
+    for name, each in (("openat", 20_000), ("write", 10_000), ("close", 8_000)):
+        story.add(
+            "syscall_totals", ts_ns=START, interval_ns=story.elapsed, tgid=10, tid=10, name=name,
+            calls=25_000, errors=0, total_ns=25_000 * each, cpu_ns=25_000 * each,
+        )  # fmt: skip
+    found = finding(judged(story.file(5, "/out")), "small-requests")
+    assert found is not None
+    links = {one.statement.id: one for one in found.chain if isinstance(one.statement, Sentence)}
+    assert ("small-requests.reopens" in links) == anew
+    if anew:
+        assert links["small-requests.reopens"].value == pytest.approx(25_000 * 28_000)
+        assert found.share > 0.6
+    else:
+        assert found.share < 0.4
 
 
 def test_who_makes_fewer_calls_waits_for_a_cpu_less(judged: Judge) -> None:

@@ -10,6 +10,7 @@ from iowhy.whys.chain import chain_of, count, duration, link, percent, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.calls import TINY_BYTES
 from iowhy.whys.facts.job import LARGE_BYTES, Job
+from iowhy.whys.facts.reopened import Reopened, reopened
 from iowhy.whys.facts.requests import Requests
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
 from iowhy.whys.remedy import Remedy
@@ -54,10 +55,13 @@ def _tiny(facts: Facts) -> Candidate | None:
     in_calls_ns = min(group.cpu_ns, _file_calls_ns(facts) or group.cpu_ns)
     outside_ns = facts.budget.reason_ns(classes.KERNEL, classes.FAULTS)
     in_calls_ns += min(outside_ns, ENTRY_NS * group.calls)
+    anew = reopened(facts.relations)
+    mean = in_calls_ns / group.calls
+    in_calls_ns += 0.0 if anew is None else anew.cpu_ns
     fraction = min(1.0, in_calls_ns / 1e9 / kernel.thread_s)
     if fraction * in_kernel < thresholds.LISTED or group.calls < MOSTLY * all_calls:
         return None
-    number, mean = group.calls, in_calls_ns / group.calls
+    number = group.calls
     user = facts.budget.line(classes.USER)
     between_ns = (user.thread_s or 0.0) * 1e9 / number
     claims = [Claim(frozenset({classes.KERNEL}), fraction=fraction)]
@@ -81,6 +85,7 @@ def _tiny(facts: Facts) -> Candidate | None:
                 "budget",
             ),
             *_tiny_calls(number, each, mean, between_ns if len(claims) > 1 else None, waiting),
+            None if anew is None else _anew(anew),
         ),
         summary=_says_tiny(number, group.bytes),
         saving=saving.all_of_it("if hardly any calls are left")
@@ -127,6 +132,20 @@ def _tiny_calls(
             "budget",
             "small-requests.waits-for-cpu",
         ),
+    )
+
+
+def _anew(anew: Reopened) -> Link:
+    return link(
+        worded(
+            "small-requests.reopens",
+            "for them a file is opened {opens:count} times: that and closing it takes {cpu:ns} of CPU time more",
+            opens=anew.opens,
+            cpu=anew.cpu_ns,
+        ),
+        anew.cpu_ns,
+        "ns",
+        "syscalls",
     )
 
 

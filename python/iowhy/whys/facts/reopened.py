@@ -1,0 +1,51 @@
+"""Files that are opened anew for nearly each tiny call: what that takes of a CPU goes with these calls."""
+
+from msgspec import Struct
+
+from iowhy.recordings.sql_text import text_literal
+from iowhy.relations import Relations
+
+_OPEN = ("open", "openat", "openat2", "creat")
+#: What is done with a file once for each time that it is opened.
+_ONCE = ("close", "fstat", "newfstatat", "statx", "lseek", "fcntl", "ioctl", "dup2", "dup3")
+#: Opens for each tiny call on a file, from which it is opened for that.
+EACH = 0.5
+#: And of that file at least: fewer are not worth a word.
+OFTEN = 1_000
+
+
+class Reopened(Struct, frozen=True):
+    """How often files were opened for the next tiny call, and the CPU time of that, of closing them and the like."""
+
+    opens: int
+    cpu_ns: float
+
+
+def reopened(relations: Relations) -> Reopened | None:
+    """None where no file is opened so often, or calls were not recorded."""
+    if not (relations.has("syscalls") and relations.has("syscall_totals")):
+        return None
+    return relations.first(
+        Reopened,
+        f"""
+        WITH tiny AS (SELECT dev, ino, sum(calls) AS calls FROM calls_by_file WHERE tiny GROUP BY dev, ino
+        ), opened AS (
+          SELECT dev, ino, sum(calls) AS calls, coalesce(sum(cpu_ns), 0) AS ns FROM calls_by_file
+          WHERE name IN {_listed(_OPEN)} GROUP BY dev, ino
+        ), often AS (
+          SELECT sum(o.calls) AS opens, sum(o.ns) AS ns FROM opened AS o
+          JOIN tiny AS t ON t.dev = o.dev AND t.ino = o.ino WHERE o.calls >= greatest({OFTEN}, {EACH} * t.calls)
+        ), once AS (
+          SELECT calls, cpu_ns FROM (
+            SELECT name, sum(calls) AS calls, sum(cpu_ns) AS cpu_ns FROM syscall_totals WHERE name IN {_listed(_ONCE)} GROUP BY name
+          )
+        )
+        SELECT CAST(opens AS BIGINT) AS opens,
+          (ns + (SELECT coalesce(sum(cpu_ns * least(1, opens / calls)), 0) FROM once))::DOUBLE AS cpu_ns
+        FROM often WHERE opens > 0
+        """,
+    )
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return f"({', '.join(map(text_literal, names))})"

@@ -6,7 +6,7 @@ from iowhy.recordings.sql_text import text_literal
 from iowhy.relations import Relations
 
 _OPEN = ("open", "openat", "openat2", "creat")
-#: What is done with a file once for each time that it is opened.
+#: What is done for each time that a file is opened.
 _ONCE = ("close", "fstat", "newfstatat", "statx", "lseek", "fcntl", "ioctl", "dup2", "dup3")
 #: Opens for each tiny call on a file, from which it is opened for that.
 EACH = 0.5
@@ -36,13 +36,11 @@ def reopened(relations: Relations) -> Reopened | None:
           SELECT sum(o.calls) AS opens, sum(o.ns) AS ns FROM opened AS o
           JOIN tiny AS t ON t.dev = o.dev AND t.ino = o.ino WHERE o.calls >= greatest({OFTEN}, {EACH} * t.calls)
         ), once AS (
-          SELECT calls, cpu_ns FROM (
-            SELECT name, sum(calls) AS calls, sum(cpu_ns) AS cpu_ns FROM syscall_totals WHERE name IN {_listed(_ONCE)} GROUP BY name
-          )
+          SELECT coalesce(sum(calls) FILTER (WHERE name IN {_listed(_OPEN)}), 0) AS opens,
+            coalesce(sum(cpu_ns) FILTER (WHERE name IN {_listed(_ONCE)}), 0) AS ns FROM syscall_totals
         )
-        SELECT CAST(opens AS BIGINT) AS opens,
-          (ns + (SELECT coalesce(sum(cpu_ns * least(1, opens / calls)), 0) FROM once))::DOUBLE AS cpu_ns
-        FROM often WHERE opens > 0
+        SELECT CAST(f.opens AS BIGINT) AS opens, (f.ns + o.ns * least(1, f.opens / greatest(1, o.opens)))::DOUBLE AS cpu_ns
+        FROM often AS f CROSS JOIN once AS o WHERE f.opens > 0
         """,
     )
 

@@ -134,7 +134,7 @@ class Program(Struct, frozen=True, forbid_unknown_fields=True):
     version: str
     documentation: str
     known_by: tuple[Rule, ...]
-    remedies: dict[str, Setting]
+    remedies: dict[str, Setting] = {}
     clients: tuple[str, ...] = ()
     server: tuple[str, ...] = ()
     finished: bool = False
@@ -156,13 +156,28 @@ class Program(Struct, frozen=True, forbid_unknown_fields=True):
         return frozenset([*self.typed_as, *own])
 
 
-@cache
 def programs() -> tuple[Program, ...]:
     """All of them, by the names of their files."""
+    return tuple(map(whole, _files()))
+
+
+@cache
+def _files() -> dict[str, str]:
     files = files_by_name("iowhy.whys", ".toml", "programs").items()
-    return tuple(
-        replace(toml.decode(file.read_text("utf-8"), type=Program), id=name) for name, file in files
-    )
+    return {name: file.read_text("utf-8") for name, file in files}
+
+
+@cache
+def whole(id_: str) -> Program:
+    """One with its remedies."""
+    return replace(toml.decode(_files()[id_], type=Program), id=id_)
+
+
+@cache
+def heads() -> tuple[Program, ...]:
+    """All of them without their remedies, of which few are asked for: to read those of all takes longer than all else here."""
+    parts = {name: text.partition("\n[remedies.")[0] for name, text in _files().items()}
+    return tuple(replace(toml.decode(text, type=Program), id=name) for name, text in parts.items())
 
 
 def for_logged(program: str, what: str) -> Setting | None:
@@ -183,7 +198,7 @@ def at_work(facts: Facts) -> tuple[Program, ...]:
     """The programs that are known to have done the work of a recording."""
     if facts.run.pasted:
         return ()
-    rules = [rule for one in programs() for rule in one.known_by]
+    rules = [rule for one in heads() for rule in one.known_by]
     seen = matched(facts.relations, [text for rule in rules for text in patterns(rule)])
     asked = (r.executable for r in rules if r.executable and seen.issuperset(patterns(r)))
     return known_by(executables(facts.relations, asked), seen)
@@ -196,16 +211,16 @@ def known_by(running: Mapping[str, frozenset[int]], seen: frozenset[str]) -> tup
         named = rule.code is None and (rule.executable is None or rule.executable in running)
         return named and seen.issuperset(patterns(rule))
 
-    found = [(one, [r for r in one.known_by if holds(r)]) for one in programs()]
-    return tuple(_at_work(one, held, running) for one, held in found if held)
+    found = [(one, [r for r in one.known_by if holds(r)]) for one in heads()]
+    return tuple(_at_work(whole(one.id), held, running) for one, held in found if held)
 
 
 def in_code(links: Iterable[Link]) -> tuple[Program, ...]:
     """The programs that are known by the functions on the path of a finding's time: what these do is their own."""
     names = [frame.name for link in links for frame in link.frames]
     return tuple(
-        one
-        for one in programs()
+        whole(one.id)
+        for one in heads()
         for rule in one.known_by
         if rule.code and any(name.startswith(rule.code) for name in names)
     )
@@ -339,9 +354,9 @@ def server_behind(facts: Facts) -> Program | None:
     """The program whose server did the work for this client, where its library was mapped; None without."""
     if facts.run.pasted:
         return None
-    asked = {_client(name): one for one in programs() for name in one.clients}
+    asked = {_client(name): one.id for one in heads() for name in one.clients}
     seen = matched(facts.relations, list(asked))
-    return next((one for text, one in asked.items() if text in seen), None)
+    return next((whole(id_) for text, id_ in asked.items() if text in seen), None)
 
 
 def patterns(rule: Rule) -> tuple[str, ...]:

@@ -14,7 +14,8 @@ _TRIED = """## What was tried
 
 Real programs on scratch disks, broken and with the remedy, the better of two runs each (`python -m benchmarks.programs`). *Could save* is
 the first finding's, of the recorded run. *Healthy* is the first finding that is not about computing, and what it could save, of the run with the
-remedy from memory on a disk without delays. Cases whose runs others kept the CPUs from are left out. A program that is not here is *not tried*: its remedies are from its manual.
+remedy from memory on a disk without delays. Cases whose runs others kept the CPUs from are left out. A program that is
+not here is *not tried*: its remedies are from its manual.
 """
 #: More than this is not said of a healthy run.
 HEALTHY = 0.1

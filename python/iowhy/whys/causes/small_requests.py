@@ -10,7 +10,7 @@ from iowhy.whys.chain import chain_of, count, duration, link, percent, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.calls import TINY_BYTES
 from iowhy.whys.facts.job import LARGE_BYTES, Job
-from iowhy.whys.facts.reopened import Reopened, reopened
+from iowhy.whys.facts.reopened import EACH, Reopened, reopened
 from iowhy.whys.facts.requests import Requests
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
 from iowhy.whys.remedy import Remedy
@@ -449,6 +449,10 @@ CAUSE = Cause(
         Threshold(
             "small calls of a job (Darshan), at least", JOB_CALLS, "calls",
             "on a parallel filesystem, a call takes about 1 ms: fewer take less than a second",
+        ),
+        Threshold(
+            "opens of a file for each tiny call on it, at least", EACH, "times",
+            "then it is opened for the next call: who makes fewer calls opens and closes it less often",
         ),
         Threshold("requests, at least", REQUESTS_MIN, "requests", "fewer cost nothing together"),
         Threshold(

@@ -204,7 +204,7 @@ def _late(relations: Relations, requests: Requests, reasons: frozenset[str]) -> 
 
 
 def _beside_flushes(requests: Requests) -> float:
-    """Of the device's time for the command, that of reads and writes: what flushes take is no request's that is late."""
+    """Of the device's time for the command, that of reads and writes: a late request does not take the time of flushes."""
     moving = (requests.mean_service_ns or 0.0) * requests.count
     return moving / (moving + (requests.flush_wall_ns or 0.0)) if moving else 1.0
 

@@ -5,8 +5,9 @@ import pytest
 from iowhy.recordings import Recording
 from iowhy.relations import Relations
 from iowhy.whys.facts import Facts
-from iowhy.whys.facts.compressing import compressing
+from iowhy.whys.facts.compressing import compressing, share_of_code
 from iowhy.whys.for_users import compress_less
+from iowhy.whys.program import programs, remedies
 from tests.reports.conftest import Make
 from tests.stacks.conftest import MS, frames, sample, spent
 
@@ -66,3 +67,29 @@ def test_not_what_compresses_little_or_undoes_it(
 ) -> None:
     with Relations(computes(make, library, function, part)) as relations:
         assert compressing(relations) is None
+
+
+@pytest.mark.parametrize(
+    ("patterns", "part"),
+    [
+        (["libx264.so*"], 0.8),
+        (["encode_*"], 0.8),
+        (["app"], 1.0),  # what it calls is in its stacks
+        (["libx265.so*"], 0.0),
+    ],
+)
+def test_the_share_of_some_code(make: Make, patterns: list[str], part: float) -> None:
+    with Relations(computes(make, "libx264.so.164", "encode_frame", 0.8)) as relations:
+        assert share_of_code(relations, patterns) == pytest.approx(part, abs=0.01)
+
+
+def test_a_setting_that_ends_some_code_saves_all_of_it(make: Make) -> None:
+    """The one that makes it quicker is bounded by half, and comes after."""
+    recording = computes(make, "libx264.so.164", "encode_frame", 0.8)
+    with Facts(recording) as facts:
+        (ffmpeg,) = (one for one in programs() if one.id == "ffmpeg")
+        found = remedies(facts, [ffmpeg], "cpu-serial", of_syncs=False, of_cpu=True)
+    assert [(one.do.id, one.of, round(one.part, 1)) for one in found] == [
+        ("ffmpeg.copy", "computing", 0.8),
+        ("ffmpeg.faster-preset", "syncs", 1.0),
+    ]

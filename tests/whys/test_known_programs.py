@@ -8,6 +8,7 @@ import pytest
 from iowhy.recordings.manifest import Manifest
 from iowhy.recordings.writer import write_recording
 from iowhy.whys.facts import Facts
+from iowhy.whys.facts.programs import executables
 from iowhy.whys.finding import CodeFrame, Link
 from iowhy.whys.program import Program, Rule, at_work, in_code, known_by, patterns, programs
 
@@ -125,6 +126,16 @@ def test_what_a_program_starts_works_for_it(tmp_path: Path) -> None:
     story.file(201, "/usr/bin/make")
     with Facts(story.made(tmp_path / "x")) as facts:
         assert [one.name for one in at_work(facts)] == ["make and ninja"]
+
+
+def test_tools_of_go_are_programs(tmp_path: Path) -> None:
+    """Without them, what they compile for is not offered its cache."""
+    story = Story(1.0)
+    story.add("threads", tid=8, tgid=8, ppid=1, comm="compile", start_ns=START)
+    story.tables["thread_time"] = [_time(8, 900 * MS, 1_000 * MS)]
+    story.file(201, "/usr/local/go/pkg/tool/linux_amd64/compile")
+    with Facts(story.made(tmp_path / "x")) as facts:
+        assert executables(facts.relations, ["compile"]) == {"compile": frozenset({8})}
 
 
 @pytest.mark.parametrize("comm", ["python3", "python3.11", "python", "pip3"])

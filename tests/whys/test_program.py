@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from msgspec.structs import fields
+from msgspec.structs import fields, replace
 
 from iowhy.tables import calls
 from iowhy.whys import program_pages
@@ -11,7 +11,7 @@ from iowhy.whys.applies import given
 from iowhy.whys.causes import causes
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.synced import share_of_syncs
-from iowhy.whys.program import at_work, programs, remedies
+from iowhy.whys.program import at_work, heads, programs, remedies
 
 from .conftest import Judge, fixes_of, leads
 from .made import FS, KIB, MS, START, Story
@@ -40,6 +40,12 @@ def test_files_name_what_there_is() -> None:
             assert not remedy.partial or syncing & set(remedy.causes), (one.name, remedy.do)
             assert remedy.do and ", or " not in remedy.do, remedy.do
             assert remedy.risk not in ("", "none") and remedy.link.startswith("http"), one.name
+
+
+def test_what_a_program_is_known_by_comes_before_its_remedies() -> None:
+    """So far its file is read of each; the rest of those that were at work."""
+    assert [replace(one, remedies={}) for one in programs()] == list(heads())
+    assert all(one.remedies for one in programs())
 
 
 def test_the_page_is_current() -> None:

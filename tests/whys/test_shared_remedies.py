@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from iowhy.sentences import named
 from iowhy.whys.finding import Finding
 from iowhy.whys.remedy import Fix
 from iowhy.whys.shared_remedies import MORE, together
@@ -102,6 +103,18 @@ def test_first_with_both_it_counts_for_both_however_little_one_is() -> None:
     first, second = together(found)
     assert first.gain == second.gain == pytest.approx(0.65)
     assert second.remedy_gains == (pytest.approx(0.65), 0.06)
+
+
+def test_a_setting_is_one_whatever_it_ends_of_each() -> None:
+    """Fewer columns are read, and fewer are decoded: of reads all are ended, of computing a part."""
+
+    def setting(part: float) -> str:
+        return named("polars.lazy", f"read less (ends {part:.0%})", part=part)
+
+    found = [made("a", 0.5, (setting(1.0), 0.5)), made("b", 0.4, (setting(0.5), 0.2))]
+    first, second = together(found)
+    assert first.gain == second.gain == pytest.approx(0.7)
+    assert [cause for cause, _ in first.gain_with] == ["b"]
 
 
 def test_not_of_different_wholes_nor_of_no_findings_first_remedy() -> None:

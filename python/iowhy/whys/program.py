@@ -46,6 +46,7 @@ documentation says so:
     processes_at_most = 2               # only where no more processes than so many were at work
     shrinks = true                      # only where it, or those that `worked`, read more than they write: who takes apart does not
     again = true                        # only where it reads what had been in memory before, or ran already before it was recorded
+    code = ["libx264.so*", "compile"]   # optional: patterns of the libraries, executables or functions whose computing it ends
     orders = true                       # optional: it changes only the order of what is read
     less = true                         # optional: it leaves work out, instead of doing it on more CPUs
     logged = ["a temporary file"]       # optional: where its log says this (what of sources/formats/app_log.py), too
@@ -59,7 +60,7 @@ A remedy is about what the program itself syncs and reads: its processes, if it 
 is known by anything else names its own files, or each of its remedies does. A remedy
 that ends only some of the syncs, or of the reads, gains no more than their share of the time in syncs, or of the time of
 requests that read files, and if that is next to nothing it is not offered. One that changes only an order gains what the cause says of that (by_order of a candidate), one that leaves
-work out likewise (by_less).
+work out likewise (by_less), or if its code is named, the time on CPUs that samples show in it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -75,6 +76,7 @@ from iowhy.whys import classes
 from iowhy.whys.applies import Conditions, applies
 from iowhy.whys.evidence import direct_io
 from iowhy.whys.facts import Facts, filesystems
+from iowhy.whys.facts.compressing import share_of_code
 from iowhy.whys.facts.programs import executables, matched
 from iowhy.whys.facts.read_files import share_of_cpu, share_of_reads
 from iowhy.whys.facts.requests import read_again
@@ -115,6 +117,7 @@ class Setting(Conditions, frozen=True, kw_only=True, forbid_unknown_fields=True)
     syncing_threads: int | None = None
     reads: tuple[str, ...] = ()
     computes: bool = False
+    code: tuple[str, ...] = ()
     filesystems: tuple[str, ...] = ()
     orders: bool = False
     less: bool = False
@@ -134,7 +137,7 @@ class Program(Struct, frozen=True, forbid_unknown_fields=True):
     version: str
     documentation: str
     known_by: tuple[Rule, ...]
-    remedies: dict[str, Setting]
+    remedies: dict[str, Setting] = {}
     clients: tuple[str, ...] = ()
     server: tuple[str, ...] = ()
     finished: bool = False
@@ -156,13 +159,28 @@ class Program(Struct, frozen=True, forbid_unknown_fields=True):
         return frozenset([*self.typed_as, *own])
 
 
-@cache
 def programs() -> tuple[Program, ...]:
     """All of them, by the names of their files."""
+    return tuple(map(whole, _files()))
+
+
+@cache
+def _files() -> dict[str, str]:
     files = files_by_name("iowhy.whys", ".toml", "programs").items()
-    return tuple(
-        replace(toml.decode(file.read_text("utf-8"), type=Program), id=name) for name, file in files
-    )
+    return {name: file.read_text("utf-8") for name, file in files}
+
+
+@cache
+def whole(id_: str) -> Program:
+    """One with its remedies."""
+    return replace(toml.decode(_files()[id_], type=Program), id=id_)
+
+
+@cache
+def heads() -> tuple[Program, ...]:
+    """All of them without their remedies, of which few are asked for: to read those of all takes longer than all else here."""
+    parts = {name: text.partition("\n[remedies.")[0] for name, text in _files().items()}
+    return tuple(replace(toml.decode(text, type=Program), id=name) for name, text in parts.items())
 
 
 def for_logged(program: str, what: str) -> Setting | None:
@@ -183,7 +201,7 @@ def at_work(facts: Facts) -> tuple[Program, ...]:
     """The programs that are known to have done the work of a recording."""
     if facts.run.pasted:
         return ()
-    rules = [rule for one in programs() for rule in one.known_by]
+    rules = [rule for one in heads() for rule in one.known_by]
     seen = matched(facts.relations, [text for rule in rules for text in patterns(rule)])
     asked = (r.executable for r in rules if r.executable and seen.issuperset(patterns(r)))
     return known_by(executables(facts.relations, asked), seen)
@@ -196,16 +214,16 @@ def known_by(running: Mapping[str, frozenset[int]], seen: frozenset[str]) -> tup
         named = rule.code is None and (rule.executable is None or rule.executable in running)
         return named and seen.issuperset(patterns(rule))
 
-    found = [(one, [r for r in one.known_by if holds(r)]) for one in programs()]
-    return tuple(_at_work(one, held, running) for one, held in found if held)
+    found = [(one, [r for r in one.known_by if holds(r)]) for one in heads()]
+    return tuple(_at_work(whole(one.id), held, running) for one, held in found if held)
 
 
 def in_code(links: Iterable[Link]) -> tuple[Program, ...]:
     """The programs that are known by the functions on the path of a finding's time: what these do is their own."""
     names = [frame.name for link in links for frame in link.frames]
     return tuple(
-        one
-        for one in programs()
+        whole(one.id)
+        for one in heads()
         for rule in one.known_by
         if rule.code and any(name.startswith(rule.code) for name in names)
     )
@@ -257,7 +275,7 @@ def remedies(
                 continue
             of = (
                 "computing"
-                if of_cpu and one.reads
+                if of_cpu and (one.reads or (one.code and part < 1.0))
                 else "reads"
                 if one.reads or of_reads or one.again
                 else "syncs"
@@ -275,7 +293,8 @@ def remedies(
                     less=one.less,
                 )
             )
-    return tuple(sorted(found, key=lambda remedy: -remedy.part))
+    # What ends some computing saves all of that, another half of it all: they do not compare.
+    return tuple(sorted(found, key=lambda one: -1.0 if one.of == "computing" else -one.part))
 
 
 def _about(facts: Facts, one: Setting) -> str:
@@ -321,6 +340,9 @@ def _part(
     facts: Facts, remedy: Setting, own: Own, *, of_syncs: bool, of_reads: bool, of_cpu: bool
 ) -> float:
     """Of the time in syncs, in reads, or on CPUs, the share of those that a remedy ends; 1 where that is about all, or none is known."""
+    if of_cpu and remedy.code:
+        part = share_of_code(facts.relations, remedy.code)
+        return 1.0 if part is None else part
     if of_cpu and remedy.reads:
         return share_of_cpu(facts.relations, Own(files=remedy.reads)) or 0.0
     if remedy.reads or (of_reads and own.files and not own.tgids):
@@ -340,9 +362,9 @@ def server_behind(facts: Facts) -> Program | None:
     """The program whose server did the work for this client, where its library was mapped; None without."""
     if facts.run.pasted:
         return None
-    asked = {_client(name): one for one in programs() for name in one.clients}
+    asked = {_client(name): one.id for one in heads() for name in one.clients}
     seen = matched(facts.relations, list(asked))
-    return next((one for text, one in asked.items() if text in seen), None)
+    return next((whole(id_) for text, id_ in asked.items() if text in seen), None)
 
 
 def patterns(rule: Rule) -> tuple[str, ...]:

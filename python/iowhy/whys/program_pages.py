@@ -13,9 +13,12 @@ from iowhy.whys.program import Program, Rule, Setting, programs
 _TRIED = """## What was tried
 
 Real programs on scratch disks, broken and with the remedy, the better of two runs each (`python -m benchmarks.programs`). *Could save* is
-the first finding's, of the recorded run. Cases whose runs others kept the CPUs from are left out. A program that is not here is *not tried*: its
-remedies are from its manual.
+the first finding's, of the recorded run. *Healthy* is the first finding that is not about computing, and what it could save, of the run with the
+remedy from memory on a disk without delays. Cases whose runs others kept the CPUs from are left out. A program that is
+not here is *not tried*: its remedies are from its manual.
 """
+#: More than this is not said of a healthy run.
+HEALTHY = 0.1
 
 _HEAD = """# Programs: what each can be set to
 
@@ -49,6 +52,8 @@ class Tried(Struct, frozen=True):
     left_save: float
     right: bool
     near: bool
+    well: str
+    well_save: float
 
 
 @cache
@@ -69,13 +74,21 @@ def _tried() -> str:
     """What was measured."""
     rows = [
         f"| {one.program} {one.version} | {one.what} | {_cause(one.cause)} | {percent(one.share)} | {percent(one.could_save)} | "
-        f"{percent(one.saved)} ({one.broken_s:.2g} → {one.fixed_s:.2g} s) |"
+        f"{percent(one.saved)} ({one.broken_s:.2g} → {one.fixed_s:.2g} s) | {_well(one)} |"
         for one in tried()
     ]
-    head = "| program | situation | first cause | its share | could save | saved |\n|---|---|---|---|---|---|\n"
+    head = "| program | situation | first cause | its share | could save | saved | healthy |\n|---|---|---|---|---|---|---|\n"
     right, near = (sum(getattr(one, name) for one in tried()) for name in ("right", "near"))
-    counted = f"The cause is right in {right} of {len(rows)}, *could save* within 15 points of *saved* in {near}."
+    well = sum(one.well_save <= HEALTHY for one in tried())
+    counted = (
+        f"The cause is right in {right} of {len(rows)}, *could save* within 15 points of *saved* in {near}, "
+        f"and at most {percent(HEALTHY)} in {well} healthy runs."
+    )
     return f"{_TRIED}\n{counted}\n\n{head}" + "\n".join(rows) + "\n"
+
+
+def _well(one: Tried) -> str:
+    return f"{_cause(one.well)} {percent(one.well_save)}" if one.well else "nothing"
 
 
 def _cause(name: str) -> str:
@@ -140,6 +153,8 @@ _BY = {"writes": "writes (O_SYNC, O_DSYNC)", "calls": "calls (fsync and the like
 
 def _ended(remedy: Setting) -> str:
     """Which syncs or reads a remedy ends, where not all."""
+    if remedy.code:
+        return f": ends computing in {_listed(remedy.code, ' and ')}"
     if remedy.reads:
         return f": ends reads of {_listed(remedy.reads, ' and ')}"
     if not remedy.partial:

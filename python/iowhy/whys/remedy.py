@@ -48,6 +48,12 @@ class Fix(Struct, frozen=True):
     looks: bool = False
 
     @property
+    def same(self) -> str:
+        """What it is, however much of each finding it ends (`part`)."""
+        setting = isinstance(self.do, Sentence) and "part" in self.do.values
+        return self.do.id if setting else self.in_full
+
+    @property
     def label(self) -> str:
         """What it is called on screens."""
         return LABELS[self.looks]

@@ -12,13 +12,13 @@ MORE = 0.1
 def together(findings: list[Finding]) -> list[Finding]:
     """The findings, those that have a remedy in common with what it gains of the time of all of them.
 
-    A remedy is the same where its words are. One that comes first with one finding, and
+    A remedy is the same where its words are, but for what a program's setting ends of each. One that comes first with one finding, and
     is further down with others, comes first with these too where that gains more.
     """
     done = list(findings)
-    free = {at for at, one in enumerate(done) if one.remedies and one.share_of in OF_TIME}
+    free = {at for at, one in enumerate(done) if one.fixes and one.share_of in OF_TIME}
     while True:
-        groups = [_group(done, free, text) for text in {done[at].remedies[0] for at in free}]
+        groups = [_group(done, free, text) for text in {done[at].fixes[0].same for at in free}]
         groups = [one for one in groups if len(one[1]) > 1]
         if not groups:
             return done
@@ -28,10 +28,14 @@ def together(findings: list[Finding]) -> list[Finding]:
         free -= members
 
 
+def _of(finding: Finding) -> tuple[str, ...]:
+    return tuple(one.same for one in finding.fixes)
+
+
 def _group(findings: list[Finding], free: set[int], text: str) -> tuple[str, set[int]]:
     """Those of which a remedy is the first, and, where it gains more than any first one, those that have it at all."""
-    having = {at for at in free if text in findings[at].remedies}
-    first = {at for at in having if findings[at].remedies[0] == text}
+    having = {at for at in free if text in _of(findings[at])}
+    first = {at for at in having if findings[at].fixes[0].same == text}
     best = max(findings[at].gain for at in having)
     return text, having if _union(findings, having, text) >= best + MORE else first
 
@@ -42,7 +46,7 @@ def _union(findings: list[Finding], members: set[int], text: str) -> float:
 
 
 def _gains(finding: Finding, text: str) -> float:
-    return finding.remedy_gains[finding.remedies.index(text)]
+    return finding.remedy_gains[_of(finding).index(text)]
 
 
 def _shared(findings: list[Finding], members: set[int], text: str) -> dict[int, Finding]:
@@ -53,8 +57,8 @@ def _shared(findings: list[Finding], members: set[int], text: str) -> dict[int, 
 def _with(findings: list[Finding], at: int, members: set[int], text: str, gain: float) -> Finding:
     """A finding with the remedy first, and with the others that it ends, the largest first."""
     one = findings[at]
-    place = one.remedies.index(text)
-    order = [place, *(number for number in range(len(one.remedies)) if number != place)]
+    place = _of(one).index(text)
+    order = [place, *(number for number in range(len(one.fixes)) if number != place)]
     others = sorted(
         (findings[other] for other in members - {at}), key=lambda f: (-f.share, f.cause)
     )

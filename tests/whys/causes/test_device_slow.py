@@ -35,6 +35,18 @@ def test_what_is_late_depends_on_whether_it_turns(judged: Judge) -> None:
     absent(judged(late_by_60_ms(turns=True)), "device-slow")
 
 
+def test_not_one_late_write_among_many_flushes(judged: Judge) -> None:
+    """It takes most of what reads and writes take, which is hardly any of what is waited for."""
+    story = Story(6.0).device(rotational=False)
+    story.caller("fsync", 125, blocked=40 * MS, bytes_=None, reason="device_flush")
+    story.requests(300, op="write", service=MS // 5).requests(
+        1, op="write", service=70 * MS, first=MS
+    )
+    verdict = judged(story.flushes(250, 19 * MS))
+    absent(verdict, "device-slow")
+    assert leads(verdict, "flush-cost", 0.7)
+
+
 def test_not_what_waits_above_its_queue(judged: Judge) -> None:
     """A few late answers take most of its time, and hardly any of that in which its group holds the reader back."""
     story = Story(2.0).device(rotational=False)

@@ -54,6 +54,26 @@ def test_what_goes_to_a_device_is_called_output(judged: Judge) -> None:
     assert dict(found.fixes[0].do.values)["data"] == "its output"
 
 
+@pytest.mark.parametrize("anew", [True, False])
+def test_opening_a_file_for_each_of_them_goes_with_them(anew: bool, judged: Judge) -> None:
+    """A script that appends a row at a time; one that opens other files meanwhile needs these."""
+    story = Story(1.0).caller("write", 25_000, cpu=10_000, bytes_=10, ino=5, gap="idle")
+    inodes = [5] if anew else list(range(1_000, 26_000))
+    story.caller("openat", 25_000, tid=11, cpu=20_000, bytes_=None, ino=[*inodes], gap="idle")
+    for name, each in (("openat", 20_000), ("write", 10_000), ("close", 8_000)):
+        story.add(
+            "syscall_totals", ts_ns=START, interval_ns=story.elapsed, tgid=10, tid=10, name=name,
+            calls=25_000, errors=0, total_ns=25_000 * each, cpu_ns=25_000 * each,
+        )  # fmt: skip
+    found = finding(judged(story.file(5, "/out")), "small-requests")
+    assert found is not None
+    assert (found.fixes[0].do.id == "small-requests.keep-open") == anew
+    if anew:
+        assert found.share > 0.6
+    else:
+        assert found.share < 0.4
+
+
 def test_who_makes_fewer_calls_waits_for_a_cpu_less(judged: Judge) -> None:
     """Others keep the CPUs busy: what it waits for them is for these calls, as its computing is."""
     story = Story(0.25, cpus=2).caller("write", 50_000, cpu=1_000, bytes_=2, runnable=3_500)

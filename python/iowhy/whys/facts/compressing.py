@@ -1,6 +1,7 @@
-"""How much of its computing compresses: libraries for that, in the stacks of its time on a CPU."""
+"""How much of its computing is of some code, as what compresses: by the stacks of its time on a CPU."""
 
 import re
+from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -37,12 +38,15 @@ class Compressing(Struct, frozen=True):
     alone: bool = False
 
 
-_SHARE = f"""
+_SPENT = f"""
 WITH spent AS (
   SELECT s.user_stack_id, sum(s.class_ns) AS ns
   FROM stack_times AS s JOIN budget_classes AS c ON c.key = s.class
-  WHERE c.class IN {{cpu}} GROUP BY s.user_stack_id
-), libraries AS (
+  WHERE c.class IN {classes.quoted(classes.CPU)} GROUP BY s.user_stack_id
+)"""
+
+_SHARE = f"""
+{_SPENT}, libraries AS (
   SELECT user_stack_id, max(regexp_extract(module, {text_literal(_LIBRARY)}, 1)) AS library,
     bool_or(regexp_full_match(lower(name), {text_literal(_UNDOES)})) AS undoes
   FROM named_frames WHERE regexp_full_match(module, {text_literal(_LIBRARY)}) GROUP BY user_stack_id
@@ -70,9 +74,31 @@ def compressing(relations: Relations) -> Compressing | None:
         found = relations.first(Compressing, _ALONE)
         if found is not None and found.share >= LEAST:
             return replace(found, method=_PROGRAMS[found.method])
-    if not (relations.has("stack_samples") and relations.has("user_stacks")):
+    if not _sampled(relations):
         return None
-    found = relations.first(Compressing, _SHARE.format(cpu=classes.quoted(classes.CPU)))
+    found = relations.first(Compressing, _SHARE)
     if found is None or found.share < LEAST:
         return None
     return Compressing(_METHODS[found.method], found.share)
+
+
+def share_of_code(relations: Relations, patterns: Sequence[str]) -> float | None:
+    """Of the time on a CPU, that in libraries, executables or functions of these patterns (GLOB) and what they call; None: not sampled."""
+    if not _sampled(relations):
+        return None
+    asked = " OR ".join(
+        f"f.module GLOB {text_literal(one)} OR f.name GLOB {text_literal(one)}" for one in patterns
+    )
+    return relations.value(
+        float,
+        f"""
+        {_SPENT}
+        SELECT coalesce(sum(ns) FILTER (WHERE user_stack_id IN (SELECT f.user_stack_id FROM named_frames AS f WHERE {asked})), 0)::DOUBLE
+          / sum(ns)
+        FROM spent WHERE user_stack_id IS NOT NULL
+        """,
+    )
+
+
+def _sampled(relations: Relations) -> bool:
+    return relations.has("stack_samples") and relations.has("user_stacks")

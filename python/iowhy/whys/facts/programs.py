@@ -45,7 +45,7 @@ def executables(relations: Relations, names: Iterable[str]) -> dict[str, frozens
           UNION SELECT u.name, p.tgid FROM under AS u JOIN processes AS p ON p.ppid = u.tgid
         ), files_of AS (
           SELECT DISTINCT regexp_extract(path, '[^/]*$') AS base FROM ({seen_paths(relations)}) AS s
-          WHERE regexp_matches(path, '/(s?bin|libexec|lib[^/]*)/')
+          WHERE regexp_matches(path, '/(s?bin|libexec|lib[^/]*|pkg/tool)/')
         )
         SELECT a.name, list(DISTINCT u.tgid) AS tgids FROM asked AS a
         JOIN under AS u ON u.name = a.name

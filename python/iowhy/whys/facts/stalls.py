@@ -188,7 +188,8 @@ def _askers(
 
 def _late(relations: Relations, requests: Requests, reasons: frozenset[str]) -> tuple[float, int]:
     """Of the waiting for storage the part of requests that take far longer than the others, and their number; 0 where that is little."""
-    late, count = requests.slow_share or 0.0, requests.slow_count
+    beside = _beside_flushes(requests)
+    late, count = (requests.slow_share or 0.0) * beside, requests.slow_count
     if late >= OUTLIERS and requests.depth is not None and requests.depth <= SHALLOW:
         return late, count
     # A disk that empties its write cache to scattered places answers nobody while it does: that is due to
@@ -198,8 +199,14 @@ def _late(relations: Relations, requests: Requests, reasons: frozenset[str]) -> 
     ):
         return 0.0, 0
     late, count = stalls(relations, requests)
-    late = max(late, waited_for(relations, requests, reasons)) if count else 0.0
+    late = max(late * beside, waited_for(relations, requests, reasons)) if count else 0.0
     return (late, count) if late >= OUTLIERS else (0.0, 0)
+
+
+def _beside_flushes(requests: Requests) -> float:
+    """Of the device's time for the command, that of reads and writes: a late request does not take the time of flushes."""
+    moving = (requests.mean_service_ns or 0.0) * requests.count
+    return moving / (moving + (requests.flush_wall_ns or 0.0)) if moving else 1.0
 
 
 def stalls(relations: Relations, requests: Requests) -> tuple[float, int]:

@@ -226,3 +226,11 @@ def test_what_is_asked_before_each_of_these_calls_goes_as_well(
     )  # fmt: skip
     found = finding(judged(story), "small-requests")
     assert (found is not None and found.share > 0.55) is goes
+
+
+def test_what_each_of_many_processes_opens_cannot_stay_open(judged: Judge) -> None:
+    story = reopening(20)
+    for number, call in enumerate(story.tables["syscalls"]):
+        call["tgid"] = 1000 + number // 20
+    found = finding(judged(story), "small-requests")
+    assert found is None or found.fixes[0].do.id != "small-requests.keep-open"

@@ -20,8 +20,9 @@ class Reopened(Struct, frozen=True):
 
 _COUNTED = f"""
 WITH by_file AS (
+  -- What each process opens once, as a library, no one of them can keep open for the others.
   SELECT dev, ino, sum(calls - errors) AS opens FROM call_sums
-  WHERE name IN {classes.quoted(OPENS)} AND ino IS NOT NULL GROUP BY dev, ino
+  WHERE name IN {classes.quoted(OPENS)} AND ino IS NOT NULL GROUP BY tgid, dev, ino
 ), opened AS (
   SELECT coalesce(sum(opens), 0) AS opens, count(*) AS files FROM by_file WHERE opens >= {REOPENED}
 ), named AS (

@@ -14,7 +14,7 @@ use libbpf_rs::RingBuffer;
 use crate::calibration;
 use crate::collect::{names_file, Collector, Ran};
 use crate::groups::Groups;
-use crate::kernel::refusal::Refusal;
+use crate::kernel::refusal::{self, Refusal};
 use crate::kernel::{choice, Cost, Probe, Probed};
 use crate::rows::own_cost::CallCosts;
 
@@ -117,6 +117,14 @@ impl Watch {
         match self {
             Watch::Programs(programs) => &programs.probe.refusals,
             Watch::Proc(_) => &[],
+        }
+    }
+
+    /// Why none of the programs run, if the kernel refuses one that all need.
+    pub fn refused_whole(&self) -> Option<&str> {
+        match self {
+            Watch::Proc(proc) if proc.why.starts_with(refusal::BEGIN) => Some(&proc.why),
+            _ => None,
         }
     }
 

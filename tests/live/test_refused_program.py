@@ -1,9 +1,9 @@
 """A kernel whose verifier refuses one of the programs: that one is left out, the rest records, and what lacks it is named."""
 
 import json
-import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,23 +47,31 @@ def spoiled(content: bytes, section: str) -> tuple[bytes, set[str]]:
     return bytes(made), names
 
 
-def test_one_refused_program_costs_its_sensor_alone_and_is_named(tmp_path: Path) -> None:
-    content, names = spoiled(program(RECORDER).read_bytes(), "tp_btf/block_rq_complete")
+def recorded(tmp_path: Path, section: str) -> tuple[set[str], dict[str, Any], str]:
+    """By a recorder whose programs of a section are refused: their names, the manifest, and what it said."""
+    content, names = spoiled(program(RECORDER).read_bytes(), section)
     assert names
     recorder = tmp_path / "iowhy-record"
     recorder.write_bytes(content)
     recorder.chmod(0o755)
     code = "import os\nfor n in range(40):\n os.pread(os.open('/etc/passwd', 0), 5, 0)"
-    done = subprocess.run(
-        [recorder, "run", "-o", tmp_path / "r.iowhy", "--", *python(code)],
-        capture_output=True, text=True, check=True, timeout=120, env={**os.environ, "LC_ALL": "C"},
-    )  # fmt: skip
-    manifest = json.loads((tmp_path / "r.iowhy/manifest.json").read_text())
-    sensors = {one["name"]: one for one in manifest["sensors"]}
-    lacking = {name for name, one in sensors.items() if "refuses" in (one.get("why") or "")}
-    assert lacking == {"block_requests"} and not sensors["block_requests"]["ran"]
+    words = [recorder, "run", "-o", tmp_path / "r.iowhy", "--", *python(code)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=120)
+    return names, json.loads((tmp_path / "r.iowhy/manifest.json").read_text()), done.stderr
+
+
+def test_one_refused_program_costs_its_sensor_alone_and_is_named(tmp_path: Path) -> None:
+    names, manifest, said = recorded(tmp_path, "tp_btf/block_rq_complete")
+    lacking = {one["name"] for one in manifest["sensors"] if "refuses" in (one.get("why") or "")}
+    assert lacking == {"block_requests"} and manifest["source"] == "live"
     (note,) = [one for one in manifest["notes"] if "block_requests" in one]
-    assert any(name in note for name in names) and note in done.stderr
-    recording = open_recording(tmp_path / "r.iowhy")
+    assert any(name in note for name in names) and note in said
     counted = "SELECT count(*), sum(ret) FROM syscalls WHERE name = 'pread64' AND ret = 5"
-    assert manifest["source"] == "live" and ask(recording, counted) == [(40, 200)]
+    assert ask(open_recording(tmp_path / "r.iowhy"), counted) == [(40, 200)]
+
+
+def test_without_one_that_all_need_it_says_that_it_reads_proc_alone(tmp_path: Path) -> None:
+    names, manifest, said = recorded(tmp_path, "tp_btf/sched_switch")
+    assert manifest["source"] == "proc" and manifest["complete"]
+    (note,) = manifest["notes"]
+    assert any(name in note for name in names) and note in said

@@ -14,8 +14,8 @@ use crate::accounts;
 
 /// Where Docker keeps its containers, unless it says otherwise.
 const DOCKER: [&str; 2] = ["/var/lib/docker", "/var/snap/docker/common/var-lib-docker"];
-/// containerd's state, and its tasks in there: NAMESPACE/ID/config.json
-const CONTAINERD: [&str; 1] = ["/run/containerd"];
+/// containerd's state (k3s' and RKE2's, whose configuration a pod does not see), and its tasks in there: NAMESPACE/ID/config.json
+const CONTAINERD: [&str; 2] = ["/run/containerd", "/run/k3s/containerd"];
 const TASKS: &str = "io.containerd.runtime.v2.task";
 /// Containers of containers/storage (Podman, CRI-O): DRIVER-containers/containers.json
 const STORAGE: &str = "/var/lib/containers/storage";

@@ -135,7 +135,7 @@ fn what_has_no_containers_name_is_none_and_may_be_a_unit() {
 fn each_runtime_is_read_from_its_own_files() {
     let tree = tempfile::tempdir().unwrap();
     let root = tree.path();
-    let ids: Vec<String> = "12345".chars().map(|c| c.to_string().repeat(64)).collect();
+    let ids: Vec<String> = "123456".chars().map(|c| c.to_string().repeat(64)).collect();
     write(
         root,
         &format!("var/lib/docker/containers/{}/config.v2.json", ids[0]),
@@ -150,6 +150,14 @@ fn each_runtime_is_read_from_its_own_files() {
         ),
         r#"{"annotations":{"io.kubernetes.cri.container-name":"db","io.kubernetes.cri.image-name":"pg:16",
             "io.kubernetes.cri.sandbox-name":"db-0","io.kubernetes.cri.sandbox-namespace":"prod"}}"#,
+    );
+    write(
+        root,
+        &format!(
+            "run/k3s/containerd/io.containerd.runtime.v2.task/k8s.io/{}/config.json",
+            ids[5]
+        ),
+        r#"{"annotations":{"io.kubernetes.cri.container-name":"web","io.kubernetes.cri.sandbox-name":"w-0"}}"#,
     );
     let podman = format!(
         r#"[{{"id":"{}","names":["job"],"metadata":"{{\"image-name\":\"box:1\",\"name\":\"job\"}}"}},
@@ -190,6 +198,11 @@ fn each_runtime_is_read_from_its_own_files() {
             format!("/kubepods/pod1/{}", ids[1]),
             "containerd",
             "db pg:16 db-0 prod",
+        ),
+        (
+            format!("/kubepods/pod2/cri-containerd-{}.scope", ids[5]),
+            "containerd",
+            "web  w-0 ",
         ),
         (
             format!("/m/libpod-{}.scope", ids[2]),

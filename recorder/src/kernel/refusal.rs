@@ -8,6 +8,9 @@ use libbpf_rs::PrintLevel;
 /// Log level that shows how much work the verifier had (include/linux/bpf_verifier.h, BPF_LOG_STATS).
 pub const VERIFIER_STATISTICS: u32 = 4;
 
+/// What begins the reason of a refusal.
+pub const BEGIN: &str = "this kernel refuses ";
+
 /// A program that the kernel did not take, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
@@ -30,7 +33,7 @@ impl From<(&String, &String)> for Refusal {
 impl Refusal {
     /// The beginning of the reason that a sensor gives which lacks the program.
     pub fn reason(program: &str) -> String {
-        format!("this kernel refuses {program}: ")
+        format!("{BEGIN}{program}: ")
     }
 
     /// Which sensors, or parts of them, it costs. None: another program replaces it.

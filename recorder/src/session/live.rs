@@ -361,6 +361,9 @@ impl Live {
 
     /// Says which programs the kernel refuses, and what is not recorded for that.
     fn note_refusals(&self) {
+        if let Some(why) = self.watch.refused_whole() {
+            self.note(&format!("{why}; recorded from /proc alone"));
+        }
         let sensors = self.watch.sensors();
         let refusals = self.watch.refusals().iter();
         for told in refusals.filter_map(|one| one.told(&sensors)) {

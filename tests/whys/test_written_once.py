@@ -9,7 +9,12 @@ PATH = "/srv/state.json"
 
 
 def saving(
-    path: str = PATH, size: int = 64 * KIB, place: int = 0, *, argv: tuple[str, ...] = ("save",)
+    path: str = PATH,
+    size: int = 64 * KIB,
+    place: int = 0,
+    *,
+    argv: tuple[str, ...] = ("save",),
+    threads: int = 1,
 ) -> Story:
     """A hundred times a change, all of the file, and a sync."""
     story = Story(2.0, argv=argv).file(FILE, path)
@@ -17,7 +22,15 @@ def saving(
     parts = {"cpu_ns": 20_000, "runnable_ns": 0, "blocked_ns": 0, "sleeping_ns": 0}
     for number in range(100):
         at = START + number * 20 * MS + 16 * MS
-        story.call(at, "write", parts, tid=10, ino=FILE, offset=number * place, bytes_=size)
+        story.call(
+            at,
+            "write",
+            parts,
+            tid=10 + number % threads,
+            ino=FILE,
+            offset=number * place,
+            bytes_=size,
+        )
     return story.requests(100, op="write", bytes_=size).flushes(100, 12 * MS)
 
 
@@ -34,9 +47,10 @@ def test_what_is_written_whole_each_time_is_to_be_written_once(judged: Judge) ->
         saving(place=64 * KIB),  # it grows
         saving("/srv/state.wal"),
         saving(size=4 * KIB),
+        saving(threads=2),
     ],
 )
-def test_not_what_grows_a_ring_or_a_page(judged: Judge, story: Story) -> None:
+def test_not_what_grows_a_ring_a_page_or_what_threads_share(judged: Judge, story: Story) -> None:
     assert "rewritten.once" not in fixes_of(leads(judged(story), "flush-cost", 0.6))
 
 

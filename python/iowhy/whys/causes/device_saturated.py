@@ -484,6 +484,7 @@ CAUSE = Cause(
             "device busy, with two requests, if no other cause explains the wait", NEVER_RESTS, "share",
             "the wait is for it, though it might serve more",
         ),
+        Threshold("requests in flight then, at least", TWO, "requests", "with one at a time, that the device is busy is the wait itself"),
         Threshold(
             "large request", LARGE_BYTES, "bytes",
             "from this size on, moving the data takes longer than reaching it, and more depth adds nothing; "

@@ -1,4 +1,4 @@
-"""A file that one process writes again and again as a whole, as for each change of what it holds."""
+"""A file that one thread writes again and again as a whole, as for each change of what it holds."""
 
 from msgspec import Struct
 
@@ -28,11 +28,11 @@ class Rewritten(Struct, frozen=True):
 
 _MOST = f"""
 WITH writes AS (
-  SELECT tgid, dev, ino, "offset", ret FROM syscalls
+  SELECT tid, dev, ino, "offset", ret FROM syscalls
   WHERE name IN {classes.quoted(classes.DATA_WRITES)} AND ret > 0 AND "offset" IS NOT NULL AND ino IS NOT NULL
 ), by_file AS (
-  SELECT tgid, dev, ino, sum(ret) AS written, max("offset" + ret) AS size, count(*) FILTER ("offset" = 0) AS passes
-  FROM writes GROUP BY tgid, dev, ino
+  SELECT tid, dev, ino, sum(ret) AS written, max("offset" + ret) AS size, count(*) FILTER ("offset" = 0) AS passes
+  FROM writes GROUP BY tid, dev, ino
 )
 SELECT f.path, passes, 1 - size / written AS part FROM by_file AS b JOIN named_files AS f ON f.dev = b.dev AND f.ino = b.ino
 WHERE f.kind = 'file' AND NOT regexp_full_match(lower(f.path), {text_literal(_RING)})

@@ -216,9 +216,11 @@ def test_reads_take_what_the_server_says_and_are_of_the_table_or_the_index(
         ways = (
             "SET track_io_timing = on",
             f"{_EXPLAINED} SELECT sum(length(name)) FROM thing",
+            # What is read ahead is still on its way, and the next statement would wait for the disk.
+            "SELECT pg_sleep(0.5)",
             "SET enable_seqscan = off",
             "SET enable_bitmapscan = off",
-            f"{_EXPLAINED} SELECT count(*) FROM thing WHERE id > 0",
+            f"{_EXPLAINED} SELECT count(id) FROM thing",
             "SELECT pg_sleep(0.2)",
         )
         try:
@@ -232,7 +234,7 @@ def test_reads_take_what_the_server_says_and_are_of_the_table_or_the_index(
     with Relations(open_recording(out)) as opened:
         found = {text: ns / 1e6 for text, ns in opened.rows(_READ_CALLS)}
     for part, ms, object_ in zip(
-        ("sum(", "id > ?"), said, ("public.thing", "thing_id (index of thing)"), strict=True
+        ("sum(", "count("), said, ("public.thing", "thing_id (index of thing)"), strict=True
     ):
         (text,) = (one for one in rows if part in one)
         assert (rows[text]["object"], rows[text]["object_reads"]) == (object_, "cold")

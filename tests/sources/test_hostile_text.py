@@ -5,7 +5,7 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from iowhy.errors import Problem
@@ -90,6 +90,7 @@ def test_garbage_inside_is_never_an_exception(junk: bytes, path: Path, where: in
 
 @costly(10)
 @given(st.text(max_size=300))
+@example("|")
 def test_every_format_reads_any_text(text: str) -> None:
     lines = decode(text.encode("utf-8", "surrogatepass"), "x")
     for form in formats():

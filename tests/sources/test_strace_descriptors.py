@@ -59,9 +59,10 @@ def test_a_descriptor_is_what_made_it(steps: list[tuple[str, int, str, int, int]
                 mine[other] = kind
         elif step == "dup":
             line = f"dup2({one}, {other}) = {other}"
-            mine.pop(other, None)
             if one in mine:
                 mine[other] = mine[one]
+            else:
+                mine.pop(other, None)
         elif step == "close":
             line = f"close({one}) = 0"
             mine.pop(one, None)

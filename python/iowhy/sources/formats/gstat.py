@@ -43,7 +43,7 @@ def read(block: Block) -> Parsed:
         words = re.sub(r"\bkB/s ([rwd])\b", r"\1kB/s", line.replace("|", " ")).split()
         if length := _ELAPSED.fullmatch(line.strip()):
             elapsed = round(float(length[1]) * NS_PER_S) or elapsed
-        elif words[0] == "L(q)":
+        elif words[:1] == ["L(q)"]:
             columns = _columns(words)
             screens.append((elapsed, {}))
         elif (

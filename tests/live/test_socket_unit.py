@@ -68,7 +68,7 @@ def test_systemd_starts_it_for_members_of_the_group_alone_and_all_sensors_run(
     shutil.copy(program(RECORDER), tmp_path / "iowhy-record")
     (tmp_path / "mount").mkdir()
     (tmp_path / "try.service").write_text(TRY)
-    (tmp_path / "try.sh").write_text(SCRIPT.format(python=sys.executable))
+    (tmp_path / "try.sh").write_text(SCRIPT.format(python=Path(sys.executable).resolve()))
     (tmp_path / "ask.py").write_text(ASK)
     bound = [f'--bind-ro="$0/{one.name}:/etc/systemd/system/{one.name}"' for one in (*tmp_path.glob("*.service"), *tmp_path.glob("*.socket"))]  # fmt: skip
     boot = BOOT.format(rights=",".join(RIGHTS), units=" ".join(bound))

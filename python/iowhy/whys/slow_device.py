@@ -2,6 +2,7 @@
 
 import re
 
+from iowhy.invocation import quoted
 from iowhy.sentences import Sentence, worded
 from iowhy.whys import classes
 from iowhy.whys.chain import link
@@ -168,8 +169,9 @@ def look(name: str) -> Remedy:
     return Remedy(
         worded(
             "slow-device.see-errors",
-            "Look for errors from {name}: `dmesg -T | grep {name}`",
+            "Look for errors from {name}: `dmesg -T | grep {word}`",
             name=name,
+            word=quoted(name),
         ),
         looks=True,
     )

@@ -2,6 +2,7 @@
 
 import pytest
 
+from iowhy.whys.slow_device import look
 from tests.numbers_told import tells
 
 from ..conftest import Judge, absent, chain, leads
@@ -344,3 +345,8 @@ def test_not_requests_that_are_known_to_be_over(judged: Judge) -> None:
 def test_not_a_device_that_answers_others_nor_one_that_nobody_waits_for(judged: Judge) -> None:
     absent(judged(answers_nobody(reads=100)), "device-slow")
     absent(judged(answers_nobody(dev=OTHER)), "device-slow")
+
+
+def test_a_device_s_name_in_a_command_is_one_word() -> None:
+    """It is what a pasted text says."""
+    assert dict(look("$(id)").do.values)["word"] == "'$(id)'"

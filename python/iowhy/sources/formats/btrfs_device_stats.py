@@ -8,7 +8,7 @@ NAME = "btrfs-device-stats"
 TOOL = "btrfs device stats"
 HINT = r"^\[\S+\]\.(?:write|read|flush)_io_errs\s+\d"
 
-_COUNT = re.compile(r"\[(\S{1,200})\]\.(\w{1,20})_errs\s+(\d{1,15})")
+_COUNT = re.compile(r"\[([\w.:@+/-]{1,200})\]\.(\w{1,20})_errs\s+(\d{1,15})")
 SURE = 0.95
 
 

@@ -62,6 +62,11 @@ class _Witness(Struct, frozen=True):
 
 #: Readings of /proc and /sys, all taken at the same times.
 _READ = ("cpu_samples", "vm_samples", "memory_samples", "disk_samples", "pressure_samples", "cgroup_samples")  # fmt: skip
+_AT = "SELECT count(DISTINCT ts_ns) FROM {name}"
+#: Of many disks hardly a reading loses all rows: the one with most has a row in each.
+_READINGS = {
+    "disk_samples": "SELECT coalesce(max(number), 0) FROM (SELECT count(*) AS number FROM {name} GROUP BY dev)"
+}
 _CALLS = ", ".join(f"'{one.name}'" for one in calls().values() if one.record)
 _BLOCKED = "(SELECT sum(total_ns) FROM wait_sums), (SELECT sum(blocked_ns) FROM thread_time)"
 _LIVES = """(SELECT sum(interval_ns) FROM thread_time),
@@ -303,7 +308,7 @@ def _unread(relations: Relations, known: set[str]) -> Iterator[Short]:
     read = [name for name in _READ if name in facts.ran and name in sensors() and name not in known]
     if len(read) < 2:
         return
-    each = ", ".join(f"(SELECT count(DISTINCT ts_ns) FROM {name})" for name in read)
+    each = ", ".join(f"({_READINGS.get(name, _AT).format(name=name)})" for name in read)
     ((*counts,),) = relations.rows(f"SELECT {each}")
     most = max(zip(counts, read, strict=True))
     for name, count in zip(read, counts, strict=True):

@@ -53,7 +53,7 @@ for text in ["CREATE TABLE a(b)"] + ["INSERT INTO a VALUES (7)"] * 5:
 
 
 def test_a_package_s_library_is_probed_before_its_first_statement(tmp_path: Path) -> None:
-    """A moment after it is opened it is used; it lies in a folder of the program's."""
+    """A moment after it is opened it is used; it is in a folder of the program's."""
     system = next(Path("/usr/lib").glob("*-linux-gnu/libsqlite3.so.0"), None)
     if system is None:
         pytest.skip("the system has no library of SQLite")

@@ -108,3 +108,10 @@ def test_what_cannot_be_read_has_no_names(tmp_path: Path, wrong: str) -> None:
         }
         file.write_bytes(made[wrong])
     assert catalogue.objects(10, 100, proc) == []
+
+
+def test_a_tablespace_in_place_costs_the_others_nothing(tmp_path: Path) -> None:
+    links = tmp_path / "pg_tblspc"
+    (links / "2").mkdir(parents=True)
+    (links / "1").symlink_to("/srv/space")
+    assert catalogue.tablespaces(tmp_path) == {"1": Path("/srv/space")}

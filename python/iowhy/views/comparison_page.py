@@ -154,6 +154,11 @@ def statement_rows(found: Comparison) -> list[tuple[object, ...]]:
     ]
 
 
+def fields_of(heads: Sequence[str], left: tuple[int, ...] = (0,)) -> list[Field]:
+    """Columns of texts: those of words, and `left`, begin on the left."""
+    return [Field(head, str, left=at in left or head in IN_WORDS) for at, head in enumerate(heads)]
+
+
 def _why(one: ChangedStatement) -> str:
     """What of it changed most, and of what or for whom that is."""
     reads = one.part == "reading" and one.object is not None
@@ -370,7 +375,4 @@ def _table(
     table: Sequence[Sequence[object]],
     left: tuple[int, ...] = (0,),
 ) -> None:
-    fields = [
-        Field(head, str, left=at in left or head in IN_WORDS) for at, head in enumerate(heads)
-    ]
-    print_rows(console, fields, table)
+    print_rows(console, fields_of(heads, left), table)

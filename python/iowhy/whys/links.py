@@ -203,7 +203,7 @@ def device_load(facts: Facts) -> Link | None:
             + (
                 ""
                 if device.busy_share is None
-                else " is {busy:share} busy, with {depth:.1f} requests in flight while it is,"
+                else " is {busy:share} busy ({depth:.1f} requests in flight while busy),"
                 if device.depth
                 else " is {busy:share} busy,"
             )

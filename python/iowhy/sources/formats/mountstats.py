@@ -16,7 +16,7 @@ _OPS = re.compile(r"(\d{1,15}) ops \(\d+%\)\s+(\d{1,15}) (?:errors|retrans) \(\d
 _TIMES = re.compile(r"backlog wait: ([\d.]+)\s+RTT: ([\d.]+)\s+total execute time: ([\d.]+).*")
 #: Lines of its layout that hold nothing of what is kept.
 _OTHER = re.compile(
-    r"NFS |RPC |Data |Cache |\d+ RPC requests|average backlog|avg bytes|applications |client |reads: |writes: |"
+    r"NFS |RPC |Data |Cache |\d+ RPC requests|average backlog|avg bytes|applications |client |reads: |writes: |$"
 )
 SURE = 0.9
 NEAR = (r"\bops \(\d+%\)", 20)

@@ -31,7 +31,7 @@ def objects(pid: int, most: int, proc: Path = PROC) -> list[dict[str, str]]:
         folder = here.readlink()
         version = int(_read(here / "PG_VERSION").split(b".")[0])
         databases = sorted((here / "base").iterdir()) if version >= 12 else []
-        places = {0: folder / "base"} | _spaces(here / "pg_tblspc", version)
+        places = {0: folder / "base"} | _spaces(here, version)
         for database in databases:
             with suppress(OSError, ValueError, LookupError, struct.error):
                 found += [
@@ -42,11 +42,17 @@ def objects(pid: int, most: int, proc: Path = PROC) -> list[dict[str, str]]:
     return found[:most]
 
 
-def _spaces(links: Path, version: int) -> dict[int, Path]:
-    """Where tablespaces have this version's databases: the kernel names what is behind a link."""
-    found = ((int(link.name), link.readlink()) for link in links.glob("[0-9]*"))
+def tablespaces(folder: Path) -> dict[str, Path]:
+    """What is behind their links, by number: that is what the kernel names. One in place is a folder."""
+    links = folder.glob("pg_tblspc/[0-9]*")
+    return {link.name: link.readlink() for link in links if link.is_symlink()}
+
+
+def _spaces(folder: Path, version: int) -> dict[int, Path]:
+    """Where tablespaces have this version's databases."""
     within = (
-        (number, next(links.glob(f"{number}/PG_{version}_*"), None), to) for number, to in found
+        (int(number), next(folder.glob(f"pg_tblspc/{number}/PG_{version}_*"), None), to)
+        for number, to in tablespaces(folder).items()
     )
     return {number: to / below.name for number, below, to in within if below is not None}
 

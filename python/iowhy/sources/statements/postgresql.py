@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from iowhy.sources.statements.catalogue import tablespaces
 from iowhy.sources.statements.normalised import MOST_CHARACTERS
 from iowhy.sources.statements.server import Server
 from iowhy.sources.statements.session import Session
@@ -92,8 +93,7 @@ class Connection:
         """What the files of this database are, below the folder in which the server works."""
         cwd = Path(f"/proc/{pid}/cwd")
         folder = cwd.readlink()
-        # A tablespace is a link: the kernel names what is behind it.
-        spaces = {f"pg_tblspc/{link.name}": link.readlink() for link in cwd.glob("pg_tblspc/*")}
+        spaces = tablespaces(cwd)
         found = self._connection.execute(_FILES.format(most=most))
         texts = (tuple(_text(value) for value in row) for row in found)
         return [
@@ -103,7 +103,7 @@ class Connection:
 
 def _behind(folder: Path, spaces: dict[str, Path], path: str) -> Path:
     first, second, *below = path.split("/")
-    space = spaces.get(f"{first}/{second}")
+    space = spaces.get(second) if first == "pg_tblspc" else None
     return space.joinpath(*below) if space else folder / path
 
 

@@ -14,7 +14,6 @@ from iowhy.views.html.budget_html import budget_svg
 from iowhy.views.html.markup import Markup, Say, element, lines
 from iowhy.views.html.tables_html import table
 from iowhy.views.html.whole_page import whole_page
-from iowhy.views.terminal import Field
 from iowhy.whys import classes
 
 #: Charts that both runs have side by side, on one scale of time.
@@ -124,10 +123,7 @@ def _difference(found: Comparison, part: str) -> Markup:
         for side, parts in sides
     ]
     heads = comparison_page.PART_HEADS
-    fields = [
-        Field(name, str, left=at == 0 or name in comparison_page.IN_WORDS)
-        for at, name in enumerate(heads)
-    ]
+    fields = comparison_page.fields_of(heads)
     return element(
         "section",
         element("h2", "Where the difference is"),
@@ -157,10 +153,7 @@ def _texts(
     caption: str | None = None,
 ) -> Markup:
     """A table of texts, the first column of names."""
-    fields = [
-        Field(name, str, left=at == 0 or name in comparison_page.IN_WORDS)
-        for at, name in enumerate(heads)
-    ]
+    fields = comparison_page.fields_of(heads)
     return table(fields, [[say(str(cell)) for cell in row] for row in rows], caption=caption)
 
 

@@ -32,7 +32,9 @@ class Store:
         self._running: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Starts it, and waits until it answers."""
+        """Starts it if it does not run, and waits until it answers."""
+        if self._running is not None and self._running.poll() is None:
+            return
         words = [sys.executable, "-m", "tests.agent.lasting_store", str(self.port), str(self.log)]
         with self._said.open("a") as said:
             self._running = subprocess.Popen(words, stdout=said, stderr=said)

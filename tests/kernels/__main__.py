@@ -43,6 +43,7 @@ record calls iowhy-work calls --file /mnt/calls --writes {WRITES} --reads {READS
   --fdatasyncs {FDATASYNCS} --opens {OPENS} --block {BLOCK}
 record write iowhy-work seqwrite --file /mnt/write --bytes {SEQUENTIAL} --block 64K --fsync
 record direct iowhy-work randread --file /mnt/write --reads {DIRECT_READS} --block {DIRECT_BYTES}
+record locks sh -c 'flock /mnt/lock sleep 3 & sleep 1; flock /mnt/lock true; wait'
 """
 SCRIPT = f"""
 {PLAIN}
@@ -121,7 +122,12 @@ def plain(out: Path) -> Iterator[Check]:
     read = written.replace("'write'", "'read'", 1)
     yield Check("bytes of direct reads", one(direct, read), DIRECT_READS * DIRECT_BYTES)
     yield from _user_stacks(calls)
-    for recording in (calls, write, direct):
+    locks = open_recording(out / "locks.iowhy")
+    held = "SELECT count(*), count(*) FILTER (holder_tgid IN (SELECT tgid FROM threads)) FROM lock_waits"
+    yield Check(
+        "waits for a lock, and of them those whose holder is known", one(locks, held), (1, 1)
+    )
+    for recording in (calls, write, direct, locks):
         yield Check(f"lost in {recording.path.stem}", recording.manifest.lost(), 0)
 
 

@@ -63,7 +63,7 @@ WITHOUT = {
         "second_sums", "other_sums", "service_sums",
     ),
     "whose or where others' rows are; without it they have no name": (
-        "neighbours", "containers", "modules", "device_layers", "database_files", "statements",
+        "neighbours", "containers", "modules", "lock_waits", "device_layers", "database_files", "statements",
     ),
     "in whose code time went, sampled; no cause hangs on it alone": ("stack_samples",),
     "finds a cause, or is a link of its chain; without it no other one got sure (tests.torture thinnings)": (
@@ -83,6 +83,7 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "served",
         "copied-up",
         "one-journal",
+        "stalled",
         "cold-file",
         "idle",
         "far",
@@ -197,6 +198,16 @@ def test_no_thread_at_all_shows_in_the_calls(copy: Copied) -> None:
     judged = judge(lacking(path, "thread_time", 1.0, "silent"))
     assert first(judged)[1] < SURE and judged.doubt is not None
     assert "thread_time" in judged.doubt.lacks
+
+
+def test_few_requests_that_took_most_of_the_time_are_missed_in_the_time_of_the_disk(
+    copy: Copied,
+) -> None:
+    lost = lacking(
+        copy("stalled"), "block_requests", 0.06, "silent", sums=False, where="burst", seed=32
+    )
+    assert short(lost)["block_requests"] > 0.25
+    assert first(judge(lost))[1] < SURE
 
 
 def test_a_quarter_of_what_alone_shows_another_cause_is_too_much_to_be_sure(copy: Copied) -> None:

@@ -1,22 +1,32 @@
 """What is said of a wait for a lock on a file, or for a file that is a lock, and what to do about it."""
 
-from iowhy.invocation import quoted
+from iowhy.invocation import as_root, quoted
 from iowhy.sentences import Sentence, worded
 from iowhy.whys import named
 from iowhy.whys.chain import link, plural
 from iowhy.whys.facts import Facts
-from iowhy.whys.facts.file_locks import LockFile
+from iowhy.whys.facts.file_locks import HeldFile, LockFile
+from iowhy.whys.facts.sleeps import Sleep
 from iowhy.whys.finding import Link
 from iowhy.whys.remedy import Remedy
 
 
-def says(found: LockFile) -> Sentence:
-    """What it did in that time."""
-    which = "a lock file" if found.path is None else "the lock file {path}"
+def says(lock: LockFile | None, held: HeldFile | None) -> Sentence | None:
+    """What it did in that time; None where it waited for neither, or nobody knows for whom."""
+    if lock is not None:
+        which = "a lock file" if lock.path is None else "the lock file {path}"
+        said = f"waiting for {which}, which another process made, not for I/O"
+        return worded("lock-file.waits", said, path=lock.path)
+    if held is None or held.tgid is None:
+        return None
+    said = "waiting for a lock on " + ("a file" if held.path is None else "{path}") + " that "
+    said += "{who} holds" if held.holders == 1 else "{holders:count process} hold in turn"
     return worded(
-        "lock-file.waits",
-        f"waiting for {which}, which another process made, not for I/O",
-        path=found.path,
+        "lock-file.held",
+        f"{said}, not for I/O",
+        path=held.path,
+        who=_who(held),
+        holders=held.holders,
     )
 
 
@@ -44,15 +54,38 @@ def remedies(facts: Facts, found: LockFile) -> tuple[Remedy, ...]:
     return Remedy(remove, risk=risk), Remedy(do, looks=True)
 
 
-def opened(path: str) -> Link:
-    """Which file it opened before it waited for a lock."""
-    said = f"the file that it opened last before that is {path}"
-    return link(said, None, "text", "syscalls", "lock-file.opened")
+def held(found: HeldFile | None, sleep: Sleep | None) -> Link | None:
+    """Who holds the lock, or which file was opened before; None where neither is known, or its name is said already."""
+    if found is None or (found.tgid is None and sleep is not None and sleep.path):
+        return None
+    if found.tgid is None:
+        said = f"the file that it opened last before that is {found.path}"
+        return link(said, None, "text", "syscalls", "lock-file.opened")
+    said = f"{_who(found)} holds the lock in {plural(found.waits, 'wait')}"
+    return link(said, found.waits, "waits", "syscalls", "lock-file.holder")
 
 
-def holder(path: str | None) -> Remedy:
-    """Who holds a lock can only be seen while it is held; `path`: of which file it is, probably."""
-    said = "See who holds the lock, while it waits: `lslocks -u"
-    said += "`" if path is None else " | grep {path}`"
-    shown_path = None if path is None else quoted(path)
-    return Remedy(worded("lock-file.see-holder", said, path=shown_path), looks=True)
+def of_holder(found: HeldFile | None) -> tuple[Remedy, ...]:
+    """What to do about the lock, or where it is not known who holds it, how to see that while it is held."""
+    if found is None or found.tgid is None:
+        said = "See who holds the lock, while it waits: `lslocks -u"
+        said += "`" if found is None else " | grep {path}`"
+        path = None if found is None or found.path is None else quoted(found.path)
+        return (Remedy(worded("lock-file.see-holder", said, path=path), looks=True),)
+    sooner = worded(
+        "lock-file.release-sooner",
+        "Let {who} release the lock sooner, or start this command when it is done",
+        who=_who(found),
+    )
+    see = worded(
+        "lock-file.record-holder",
+        "See what it does while it holds the lock: `{as_root} run -p {tgid} --duration 10s`",
+        as_root=as_root(),
+        tgid=found.tgid,
+    )
+    risk = "what the lock guards has to be whole by then"
+    return Remedy(sooner, risk=risk), Remedy(see, looks=True)
+
+
+def _who(found: HeldFile) -> str:
+    return f"{found.holder or 'process'} ({found.tgid})"

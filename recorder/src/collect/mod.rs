@@ -32,7 +32,7 @@ use crate::files::{self, Files};
 use crate::identity::{identified, Identified, Identities};
 use crate::kernel::{Drained, Lost};
 use crate::rows::thread::Kept;
-use crate::rows::{call, convert, operation, request, TABLES};
+use crate::rows::{call, convert, lock_wait, operation, request, TABLES};
 pub use containers::Seen;
 use parts::Parts;
 use places::Places;
@@ -193,6 +193,7 @@ impl Collector {
             }
             layout::EVENT_REQUEST => identified(bytes, identities).map(|e| self.request(&e)),
             layout::EVENT_OPERATION => identified(bytes, identities).map(|e| self.operation(&e)),
+            layout::EVENT_LOCK_WAIT => identified(bytes, identities).map(|e| self.lock_wait(&e)),
             layout::EVENT_STATEMENT => self.statements.as_mut()?.add(bytes, recording),
             layout::EVENT_FILE => {
                 if let Some(statements) = &mut self.statements {
@@ -223,15 +224,18 @@ impl Collector {
 
     fn request(&mut self, e: &event::Request) -> Result<()> {
         if e.scope == layout::SCOPE_OTHER {
-            // One that has ended meanwhile stays a number.
-            self.neighbour(e.tgid, || {
-                let comm = fs::read(format!("/proc/{}/comm", e.tgid)).ok()?;
-                Some(escaped(comm.trim_ascii_end()))
-            })?;
+            self.neighbour(e.tgid, || running(e.tgid))?;
         }
         let ring = self.rings.of(e.tgid, e.ring);
         self.recording
             .push(request::row(e, ring, self.sees_requeues))
+    }
+
+    fn lock_wait(&mut self, e: &layout::LockWait) -> Result<()> {
+        if e.holder != 0 && !self.threads.has(e.holder) {
+            self.neighbour(e.holder, || running(e.holder))?;
+        }
+        self.recording.push(lock_wait::row(e))
     }
 
     fn operation(&mut self, e: &event::Operation) -> Result<()> {
@@ -370,6 +374,12 @@ impl Collector {
         }
         self.lost = lost;
     }
+}
+
+/// The name of a process that runs; one that has ended meanwhile stays a number.
+fn running(tgid: u32) -> Option<String> {
+    let comm = fs::read(format!("/proc/{tgid}/comm")).ok()?;
+    Some(escaped(comm.trim_ascii_end()))
 }
 
 #[cfg(test)]

@@ -90,6 +90,11 @@ impl Threads {
         self.main = Some(tgid);
     }
 
+    /// Whether a thread of the command has this number.
+    pub fn has(&self, tid: u32) -> bool {
+        self.alive.contains_key(&tid)
+    }
+
     pub fn main_ended(&self) -> bool {
         self.main_ended
     }

@@ -126,6 +126,43 @@ def test_a_lock_on_a_file_is_the_call_that_it_sleeps_in(judged: Judge) -> None:
         assert found.lowered_by == ()
 
 
+def locked(*holders: int | None) -> Story:
+    """It waits for a lock on a file for all its time, each time of another holder; 77 is backup."""
+    story = Story(2.0).thread(user=0.02).idle_call("flock", 0.97).file(7, "/srv/jobs.lock")
+    for number, holder in enumerate(holders):
+        story.add("lock_waits", ts_ns=START + number, tgid=10, tid=10, dev=FS, ino=7, holder_tgid=holder)  # fmt: skip
+    story.add("neighbours", tgid=77, comm="backup", container=None, title=None)
+    return story
+
+
+def test_who_holds_a_lock_is_named_with_its_file(judged: Judge) -> None:
+    found = leads(judged(locked(77, 77)), "not-io", 0.9)
+    said = sentence(found.summary)
+    assert said.id == "lock-file.held"
+    assert (said.values["path"], said.values["who"]) == ("/srv/jobs.lock", "backup (77)")
+    assert fixes_of(found)[:2] == ["lock-file.release-sooner", "lock-file.record-holder"]
+    assert "run -p 77 " in found.remedies[1]
+
+
+@pytest.mark.parametrize(
+    ("holders", "said", "fix"),
+    [
+        # In turn, and of these the one that did so most often is looked at.
+        ((77, 78, 77), "lock-file.held", "lock-file.release-sooner"),
+        # A lock of a client of a file server.
+        ((None,), "not-io.waits", "lock-file.see-holder"),
+        # A kernel that does not show it.
+        ((), "not-io.waits", "lock-file.see-holder"),
+    ],
+)
+def test_whose_a_lock_is_may_change_or_not_be_known(
+    holders: tuple[int | None, ...], said: str, fix: str, judged: Judge
+) -> None:
+    found = leads(judged(locked(*holders)), "not-io", 0.9)
+    assert sentence(found.summary).id == said and fixes_of(found)[0] == fix
+    assert sentence(found.summary).values.get("holders") == (2 if len(holders) > 1 else None)
+
+
 def piped() -> Story:
     """A program that sleeps in select between two writes, and who reads what it writes, which works more."""
     story = Story(2.0).thread(10, 10, user=0.01).idle_call("pselect6", 0.95)

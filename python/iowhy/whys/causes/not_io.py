@@ -6,12 +6,12 @@ from pathlib import PurePath
 from msgspec import Struct
 
 from iowhy.invocation import as_root, quoted
-from iowhy.sentences import worded
+from iowhy.sentences import Sentence, worded
 from iowhy.whys import classes, locks_in_words, next_command, saving
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, duration, link, percent, plural
 from iowhy.whys.facts import Facts
-from iowhy.whys.facts.file_locks import lock_file, opened_before
+from iowhy.whys.facts.file_locks import HeldFile, held_file, lock_file
 from iowhy.whys.facts.locked import Locked, cut
 from iowhy.whys.facts.sleeps import POLLS, TIMERS, WORK, Peer, Sleep
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
@@ -115,30 +115,21 @@ def find(facts: Facts) -> Candidate | None:
     found = _most(facts, idle)
     what = None if found is None else _for_what(found)
     sleep = None if found is None else found.sleep
-    lock, path = lock_file(facts.relations, sleep), opened_before(facts.relations, sleep)
+    lock, held = lock_file(facts.relations, sleep), held_file(facts.relations, sleep)
     return Candidate(
         claims=(Claim(frozenset({classes.IDLE})),),
         chain=chain_of(
             _asleep(idle),
             None if found is None else _in_call(facts, found),
             None if lock is None else locks_in_words.shown(lock),
-            None if path is None or (sleep and sleep.path) else locks_in_words.opened(path),
+            locks_in_words.held(held, sleep),
             _storage(facts),
         ),
-        summary=locks_in_words.says(lock)
-        if lock is not None
-        else worded(
-            "not-io.waits",
-            "waiting {what}" + ("" if found is None else " in {call}") + ", not for I/O",
-            what=what,
-            call=None if found is None else found.name,
-        )
-        if what
-        else worded("not-io.sleeps", "sleeping, not waiting for I/O"),
+        summary=locks_in_words.says(lock, held) or _says(found, what),
         saving=saving.all_of_it("if what it waits for took no time"),
         remedies=locks_in_words.remedies(facts, lock)
         if lock is not None
-        else (*_without_limit(facts), *(_of_server(facts) or _remedies(facts, found, what, path))),
+        else (*_without_limit(facts), *(_of_server(facts) or _remedies(facts, found, what, held))),
         needs=("thread_time",),
         confidence=0.75 if found is None else 0.9,
         lowered_by=()
@@ -219,6 +210,14 @@ class _Call(Struct, frozen=True):
     sleep: Sleep | None = None
 
 
+def _says(found: _Call | None, what: str | None) -> Sentence:
+    """What it waited for, or that it slept."""
+    if what is None or found is None:
+        return worded("not-io.sleeps", "sleeping, not waiting for I/O")
+    said = "waiting {what} in {call}, not for I/O"
+    return worded("not-io.waits", said, what=what, call=found.name)
+
+
 def _in_call(facts: Facts, found: _Call) -> Link:
     group = facts.calls.by_name.get(found.name)
     calls = found.sleep.calls if found.sleep else None if group is None else group.calls
@@ -263,7 +262,7 @@ def _without_limit(facts: Facts) -> tuple[Remedy, ...]:
 
 
 def _remedies(
-    facts: Facts, found: _Call | None, what: str | None, path: str | None
+    facts: Facts, found: _Call | None, what: str | None, held: HeldFile | None
 ) -> tuple[Remedy, ...]:
     """What to do about the call, or how to see more of it."""
     if found is None or what is None:
@@ -282,7 +281,7 @@ def _remedies(
         )
         return (pause,)
     if what == _FILE_LOCK:
-        return (locks_in_words.holder(path), _of_calls(facts))
+        return (*locks_in_words.of_holder(held), _of_calls(facts))
     if found.sleep is not None and found.sleep.peer is not None and what.startswith("for the peer"):
         return (_of_peer(found.sleep.peer), _RECORD_TOO)
     if what == _EVENTS and not (found.sleep is not None and found.sleep.peers):

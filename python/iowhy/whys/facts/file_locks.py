@@ -1,6 +1,7 @@
 """Locks on files that another process holds: of which file, and those that are files themselves."""
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from iowhy.relations import Relations
 from iowhy.whys import classes
@@ -25,6 +26,16 @@ class LockFile(Struct, frozen=True):
     call: str
     tries: int
     path: str | None = None
+
+
+class HeldFile(Struct, frozen=True):
+    """A locked file that others wait for: its path, and who holds the lock in `waits` waits, of `holders`; what is not known is None."""
+
+    path: str | None
+    holder: str | None = None
+    tgid: int | None = None
+    waits: int = 0
+    holders: int = 0
 
 
 _TRIED = f"""
@@ -65,10 +76,32 @@ WHERE c.name IN {classes.quoted(OPENS)} ORDER BY c.ts_ns DESC LIMIT 1
 """
 
 
-def opened_before(relations: Relations, sleep: Sleep | None) -> str | None:
-    """The file that a thread opened last before it waited for a lock: the call that takes the lock is recorded without its file."""
-    if sleep is None or sleep.call not in LOCKS or not relations.has("syscalls"):
+_HELD = """
+WITH h AS (
+  SELECT dev, ino, holder_tgid, count(*) AS waits, count(*) OVER () AS holders FROM lock_waits
+  GROUP BY dev, ino, holder_tgid ORDER BY waits DESC, holder_tgid LIMIT 1
+), named AS (
+  SELECT tgid, comm FROM threads WHERE tid = tgid UNION ALL SELECT tgid, coalesce(title, comm) FROM neighbours
+)
+SELECT (SELECT max(f.path) FROM named_files AS f WHERE f.dev = h.dev AND f.ino = h.ino) AS path,
+  (SELECT max(n.comm) FROM named AS n WHERE n.tgid = h.holder_tgid) AS holder,
+  h.holder_tgid AS tgid, h.waits, h.holders
+FROM h
+"""
+
+
+def held_file(relations: Relations, sleep: Sleep | None) -> HeldFile | None:
+    """What is locked, and by whom, where a thread sleeps for a lock; None: for none, or no file is known.
+
+    Of kernels that do not show it, the file that the thread opened last before it waited.
+    """
+    if sleep is None or sleep.call not in LOCKS:
         return None
-    return sleep.path or relations.value(
-        str, _BEFORE.format(tid=sleep.tid, least=_GAP * sleep.total_ns)
-    )
+    if relations.has("lock_waits"):
+        found = relations.first(HeldFile, _HELD)
+        if found is not None:
+            return replace(found, path=found.path or sleep.path)
+    path = sleep.path
+    if path is None and relations.has("syscalls"):
+        path = relations.value(str, _BEFORE.format(tid=sleep.tid, least=_GAP * sleep.total_ns))
+    return None if path is None else HeldFile(path)

@@ -17,6 +17,8 @@ from iowhy.tables import calls, sensors
 SLACK = 0.02
 #: Of what only its neighbours count, at other moments: counters of disks, read ten times a second.
 COUNTERS_SLACK = 0.1
+#: Of the time of requests, which a disk counts from before they are queued.
+TIMES_SLACK = 0.25
 #: Files of which the recorder asks where they are.
 MOST_LAID_OUT = 64
 #: Devices that the recorder sums up requests in flight of, at most (store/src/sums/flights.rs).
@@ -86,6 +88,22 @@ LEFT JOIN (
   SELECT dev, sum(requests) AS requests FROM request_sums WHERE op IN ('read', 'write', 'flush') GROUP BY dev
 ) AS r ON r.dev = d.dev
 WHERE d.counted > {few} AND (r.dev IS NOT NULL OR (SELECT count(*) FROM request_sums) = 0)
+"""
+
+#: The same in time, where any are missing: of few that are lost, one may have taken most of it.
+_TIMED = """
+SELECT sum(least(coalesce(r.time_ns, 0), d.time_ns)), sum(d.time_ns)
+FROM (
+  SELECT dev, sum(reads) + sum(writes) + coalesce(sum(flushes), 0) AS counted,
+    sum(read_ns) + sum(write_ns) + coalesce(sum(flush_ns), 0) AS time_ns
+  FROM disk_steps GROUP BY dev
+) AS d
+JOIN (
+  SELECT dev, sum(requests) AS requests, sum(time_ns) AS time_ns
+  FROM request_sums WHERE op IN ('read', 'write', 'flush') GROUP BY dev
+) AS r ON r.dev = d.dev
+HAVING sum(d.time_ns) >= {spent} * (SELECT end_ns - start_ns FROM recording)
+  AND sum(least(r.requests, d.counted)) < {whole} * sum(d.counted)
 """
 
 #: Pages that were read by requests, of files that are not read past the cache, and those that the cache saw come; a page of which a part
@@ -231,6 +249,7 @@ _WITNESSES = (
     _Witness("block_requests", "request_sums", "SELECT {block_requests}, (SELECT sum(requests) FROM request_sums)", ("request_sums",)),
     _Witness("request_sums", "block_requests", "SELECT (SELECT sum(requests) FROM request_sums), {block_requests}", ("request_sums",)),
     _Witness("block_requests", "disk_samples", _COUNTED, ("disk_samples",), ("block_requests",), COUNTERS_SLACK),
+    _Witness("block_requests", "disk_samples", _TIMED, ("disk_samples",), ("block_requests",), TIMES_SLACK),
     _Witness("flight_sums", "block_requests", _FLOWN, ("flight_sums", "block_requests"), (), 0.0),
     _Witness("flush_sums", "request_sums", _FLUSHES, ("flush_sums",)),
     _Witness("flushing_sums", "flush_sums", _FLUSHED, ("flush_sums",), (), 0.0),
@@ -280,6 +299,7 @@ def _differing(relations: Relations, known: set[str]) -> Iterator[Short]:
         "most": MOST_LAID_OUT,
         "spent": SPENT,
         "flown": MOST_FLOWN,
+        "whole": 1.0 - SLACK,
     }
     words |= {one.table: facts.rows.get(one.table, 0) for one in _WITNESSES}
     asked = [

@@ -6,7 +6,6 @@ from iowhy.whys import named
 from iowhy.whys.chain import link, plural
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.file_locks import HeldFile, LockFile
-from iowhy.whys.facts.sleeps import Sleep
 from iowhy.whys.finding import Link
 from iowhy.whys.remedy import Remedy
 
@@ -54,13 +53,10 @@ def remedies(facts: Facts, found: LockFile) -> tuple[Remedy, ...]:
     return Remedy(remove, risk=risk), Remedy(do, looks=True)
 
 
-def held(found: HeldFile | None, sleep: Sleep | None) -> Link | None:
-    """Who holds the lock, or which file was opened before; None where neither is known, or its name is said already."""
-    if found is None or (found.tgid is None and sleep is not None and sleep.path):
+def held(found: HeldFile | None) -> Link | None:
+    """Who holds the lock."""
+    if found is None or found.tgid is None:
         return None
-    if found.tgid is None:
-        said = f"the file that it opened last before that is {found.path}"
-        return link(said, None, "text", "syscalls", "lock-file.opened")
     said = f"{_who(found)} holds the lock in {plural(found.waits, 'wait')}"
     return link(said, found.waits, "waits", "syscalls", "lock-file.holder")
 

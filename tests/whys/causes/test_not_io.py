@@ -358,18 +358,3 @@ def test_a_lock_file_without_a_name(judged: Judge) -> None:
 def test_a_pause_of_its_own(judged: Judge, story: Story) -> None:
     found = leads(judged(story), "not-io", 0.9)
     assert fixes_of(found)[0] == "not-io.shorten-pause"
-
-
-def test_the_file_of_a_lock_is_what_was_opened_last_before(judged: Judge) -> None:
-    """A lock is taken in a call of which only the time is recorded."""
-    story = Story(4.0).thread(user=0.02).idle_call("flock", 0.97)
-    for number, path in enumerate(("/etc/conf", "/srv/sess_1", "/srv/later")):
-        story.file(70 + number, path)
-        at = START + (number + (1900 if number == 2 else 0)) * 2 * MS
-        story.add(
-            "syscalls", ts_ns=at, dur_ns=1000, cpu_ns=1000, runnable_ns=0, blocked_ns=0, sleeping_ns=0,
-            tgid=10, tid=10, name="openat", dev=FS, ino=70 + number, ret=3,
-        )  # fmt: skip
-    found = leads(judged(story), "not-io", 0.9)
-    assert found.fixes[0].do.values["path"] == "/srv/sess_1"
-    assert "lock-file.opened" in links_of(found)

@@ -122,7 +122,7 @@ def find(facts: Facts) -> Candidate | None:
             _asleep(idle),
             None if found is None else _in_call(facts, found),
             None if lock is None else locks_in_words.shown(lock),
-            locks_in_words.held(held, sleep),
+            locks_in_words.held(held),
             _storage(facts),
         ),
         summary=locks_in_words.says(lock, held) or _says(found, what),

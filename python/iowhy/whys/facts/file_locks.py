@@ -16,8 +16,6 @@ _EXISTS = -17
 #: Of the pauses, tries from which the pauses are between them; and at least so many.
 _MOST = 0.5
 _TRIES = 2
-#: Of a wait for a lock, a gap between other calls of the thread that is this wait.
-_GAP = 0.5
 
 
 class LockFile(Struct, frozen=True):
@@ -63,19 +61,6 @@ def lock_file(relations: Relations, sleep: Sleep | None) -> LockFile | None:
     return LockFile(found.call, found.tries, relations.value(str, _NAMED))
 
 
-_BEFORE = f"""
-WITH calls AS (
-  SELECT s.name, s.dev, s.ino, s.ts_ns, coalesce(lead(s.ts_ns) OVER (ORDER BY s.ts_ns), r.end_ns) - s.ts_ns AS gap_ns
-  FROM syscalls AS s CROSS JOIN recording AS r WHERE s.tid = {{tid}}
-), longest AS (
-  SELECT ts_ns, gap_ns FROM calls ORDER BY gap_ns DESC NULLS LAST LIMIT 1
-)
-SELECT f.path FROM calls AS c JOIN longest AS l ON c.ts_ns <= l.ts_ns AND l.gap_ns >= {{least}}
-JOIN named_files AS f ON f.dev = c.dev AND f.ino = c.ino AND f.kind = 'file'
-WHERE c.name IN {classes.quoted(OPENS)} ORDER BY c.ts_ns DESC LIMIT 1
-"""
-
-
 _HELD = """
 WITH h AS (
   SELECT dev, ino, holder_tgid, count(*) AS waits, count(*) OVER () AS holders FROM lock_waits
@@ -91,17 +76,10 @@ FROM h
 
 
 def held_file(relations: Relations, sleep: Sleep | None) -> HeldFile | None:
-    """What is locked, and by whom, where a thread sleeps for a lock; None: for none, or no file is known.
-
-    Of kernels that do not show it, the file that the thread opened last before it waited.
-    """
+    """What is locked, and by whom, where a thread sleeps for a lock; None: for none, or no file is known."""
     if sleep is None or sleep.call not in LOCKS:
         return None
-    if relations.has("lock_waits"):
-        found = relations.first(HeldFile, _HELD)
-        if found is not None:
-            return replace(found, path=found.path or sleep.path)
-    path = sleep.path
-    if path is None and relations.has("syscalls"):
-        path = relations.value(str, _BEFORE.format(tid=sleep.tid, least=_GAP * sleep.total_ns))
-    return None if path is None else HeldFile(path)
+    found = relations.first(HeldFile, _HELD) if relations.has("lock_waits") else None
+    if found is not None:
+        return replace(found, path=found.path or sleep.path)
+    return None if sleep.path is None else HeldFile(sleep.path)

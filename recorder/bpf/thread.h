@@ -38,9 +38,9 @@ static __always_inline __u32 on_cpu_state(const struct thread *t)
 /* What is counted beside its clock begins with that. */
 static __always_inline void begin_accounts(struct thread *t, struct task_struct *task, __u64 now)
 {
-	t->first_user = task->utime;
-	t->first_kernel = task->stime;
-	t->first_faults = task->min_flt + task->maj_flt;
+	t->first_user = OF_CURRENT(task, utime);
+	t->first_kernel = OF_CURRENT(task, stime);
+	t->first_faults = OF_CURRENT(task, min_flt) + OF_CURRENT(task, maj_flt);
 	t->reclaim = t->reclaim_in_calls = t->reclaim_from = 0;
 	t->chain = t->mark = now;
 	t->mark_runnable = t->mark_blocked = 0;
@@ -148,7 +148,7 @@ static __always_inline bool read_clock(struct task_struct *task, const volatile 
 		clock->waited_blocked = t->waited_blocked;
 		clock->own = t->own;
 		clock->ppid = tgid_of(BPF_CORE_READ(task, real_parent));
-		clock->exit_code = task->exit_code;
+		clock->exit_code = BPF_CORE_READ(task, exit_code);
 		clock->allowed_cpus = 0;
 		clock->allowed_mask = 0;
 		clock->pad = 0;

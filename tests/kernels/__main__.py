@@ -66,6 +66,7 @@ STARTED = ("user_stacks",)
 #: What makes devices that lie on others, and filesystems. mdadm is unpacked, not installed (tools/setup test-kernels).
 TOOLS = (
     Path("/sbin/dmsetup"),
+    Path("/usr/bin/flock"),
     *(Path(f"/sbin/mkfs.{kind}") for kind in ("ext4", "xfs", "btrfs")),
     Path(__file__).parents[2] / "target/packages/mdadm/sbin/mdadm",
 )

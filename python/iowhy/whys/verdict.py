@@ -14,7 +14,7 @@ from iowhy.whys.cause import Cause
 from iowhy.whys.causes import causes
 from iowhy.whys.confidence import confidence, part_shown
 from iowhy.whys.decided_there import decided_there, started_there
-from iowhy.whys.facts import Facts, facts_of
+from iowhy.whys.facts import Facts, facts_of, gpus
 from iowhy.whys.failures import failures
 from iowhy.whys.finding import THE_PART, WITHOUT_RECORDER, Candidate, Claim, Finding, Link, Saving
 from iowhy.whys.in_which_statement import in_which_statement, with_objects, with_statement
@@ -158,6 +158,7 @@ def verdict_of(facts: Facts) -> Verdict:
         unknowns=tuple(made.filled(one) for one in unknowns),
         statements=tuple(one.link for one in stated),
         notes=(
+            *gpus.said(facts.relations, every=facts.run.mode == "machine"),
             *_not_whole(facts),
             *budget.notes,
             *(made.filled(one) for one in _failing(facts)),

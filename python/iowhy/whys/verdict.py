@@ -25,7 +25,7 @@ from iowhy.whys.phases import PhaseDone, phases
 from iowhy.whys.program import Program
 from iowhy.whys.remedy import Fix, Remedy, worth_first
 from iowhy.whys.rivals import TIME, rivals_need
-from iowhy.whys.settle import settle
+from iowhy.whys.settle import computing_left, settle
 from iowhy.whys.shared_remedies import together
 from iowhy.whys.statements import statements
 from iowhy.whys.suspects import Doubt, doubt
@@ -130,9 +130,12 @@ def verdict_of(facts: Facts) -> Verdict:
     known = program.at_work(facts) if found else ()
     shares, parts, left = settle(budget.pieces, found)
     needed = rivals_need(facts, found, parts, left)
+    spare = computing_left(budget.pieces, found, shares, left)
     findings = [
-        _finding(facts, made, known, cause, candidate, share, need, _beaten(cause, found, shares))
-        for (cause, candidate), share, need in zip(found, shares, needed, strict=True)
+        _finding(
+            facts, made, known, cause, candidate, share, need, _beaten(cause, found, shares), more
+        )
+        for (cause, candidate), share, need, more in zip(found, shares, needed, spare, strict=True)
         if share >= LISTED or candidate.comes_first or candidate.moment
     ]
     findings = _ordered(together(findings), {c.name: candidate.behind for c, candidate in found})
@@ -260,6 +263,7 @@ def _finding(
     share: float,
     rivals: tuple[str, ...],
     also: tuple[str, ...],
+    spare: float = 0.0,
 ) -> Finding:
     value, lowered = confidence(facts, candidate, rivals)
     # What has been done is not there to be done in a trial.
@@ -275,7 +279,7 @@ def _finding(
         candidate = started_there(facts, cause, candidate)
     candidate = written_once(facts, cause, candidate)
     advice = in_its_language(facts, code, _advice(facts, known, cause, candidate, claims))
-    fixes = tuple(_fix(facts, made, candidate, share, one) for one in advice)
+    fixes = tuple(_fix(facts, made, candidate, share, spare, one) for one in advice)
     # What ends more syncs gives more data up: there the safest stays first.
     fixes = fixes if of_syncs else worth_first(fixes)
     found = Finding(
@@ -308,8 +312,11 @@ def _once(known: tuple[Program, ...]) -> bool:
     return bool(known) and all(one.once for one in known)
 
 
-def _fix(facts: Facts, made: Commands, candidate: Candidate, share: float, one: Remedy) -> Fix:
+def _fix(
+    facts: Facts, made: Commands, candidate: Candidate, share: float, spare: float, one: Remedy
+) -> Fix:
     saving = _saving(candidate, one)
+    share += spare if one.of == "computing" and saving.part else 0.0
     return Fix(
         do=with_objects(facts.relations, made.filled(one.named)),
         gain=_bound(share, saving) * one.part,

@@ -66,7 +66,8 @@ PIECES = st.lists(
         st.none(),
         st.none(),
         st.none(),
-        st.floats(0, 0.2),
+        st.just(0),
+        elapsed=st.floats(0, 0.2),
     ),
     max_size=12,
 )
@@ -106,7 +107,7 @@ def test_shares_never_exceed_the_time(
 def test_what_leaves_computing_out_ends_the_computing_that_nothing_explains() -> None:
     """It belongs to the largest finding that is about computing; none of it to one that waits as well, or that is not listed."""
     pieces = tuple(
-        Piece(cls, None, None, mode, None, elapsed)
+        Piece(cls, None, None, mode, None, 0, elapsed=elapsed)
         for cls, mode, elapsed in (
             (classes.USER, "saturated", 0.5), (classes.USER, "serial", 0.1), (classes.RUNNABLE, None, 0.05),
             (classes.KERNEL, None, 0.15), (classes.READ, None, 0.2),

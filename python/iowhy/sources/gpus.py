@@ -1,4 +1,4 @@
-"""How much of the time GPUs compute, by NVIDIA's own library (NVML): read by a process of its own, as a driver may hang.
+"""How much of the time GPUs compute, by NVIDIA's own library (NVML): read by another process, as a driver may hang.
 
 It reads until its stdin ends, and then answers on stdout, where a blank says that it has begun. Without a GPU's driver no process is started and no library loaded.
 """
@@ -109,7 +109,7 @@ class Nvml:
         return min(100, int(found.gpu)) / 100
 
     def users(self, device: ctypes.c_void_p) -> list[int]:
-        """Processes that have a context there; none where that is not known."""
+        """Processes that have a context there; empty if it is not known."""
         count, found = ctypes.c_uint(64), (_Process * 64)()
         try:
             self._call(

@@ -222,5 +222,5 @@ CAUSE = Cause(
     explains=classes.named("read kernel"),
     unseen_without=("page_cache",),
     settled_by=next_command.CACHE,
-    beats=("device-saturated", "queue-shallow"),
+    beats=("device-saturated", "queue-shallow", "cpu-serial", "cpu-saturated"),
 )  # fmt: skip

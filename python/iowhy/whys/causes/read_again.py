@@ -1,6 +1,6 @@
 """A program reads the same bytes more than once."""
 
-from iowhy.sentences import worded
+from iowhy.sentences import Sentence, worded
 from iowhy.whys import classes, evidence, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link, percent, plural, size
@@ -61,16 +61,20 @@ def find(facts: Facts) -> Candidate | None:
                 "read-again.read",
             ),
         ),
-        summary=worded(
-            "read-again.same",
-            "reading the same {distinct:bytes} {times:,.0f} times",
-            distinct=distinct,
-            times=read / distinct,
-        ),
+        summary=_same(distinct, read / distinct),
         saving=saving.all_of_it("if each byte is read once"),
         remedies=(_BROADCAST, _KEEP, _NEAR) if job.processes > 1 else (_KEEP, _NEAR),
         confidence=0.8,
         lowered_by=("which bytes each process reads is not in the log",),
+    )
+
+
+def _same(distinct: float, times: float) -> Sentence:
+    return worded(
+        "read-again.same",
+        "reading the same {distinct:bytes} {times:,.0f} times",
+        distinct=distinct,
+        times=times,
     )
 
 
@@ -105,12 +109,7 @@ def _from_memory(facts: Facts) -> Candidate | None:
                 "read-again.from-memory",
             ),
         ),
-        summary=worded(
-            "read-again.same",
-            "reading the same {distinct:bytes} {times:,.0f} times",
-            distinct=found.size_bytes,
-            times=times,
-        ),
+        summary=_same(found.size_bytes, times),
         saving=saving.all_of_it("if each byte is read once"),
         remedies=(_KEEP,),
         confidence=0.85,
@@ -140,7 +139,7 @@ CAUSE = Cause(
     remedies=(_BROADCAST, _KEEP, _NEAR),
     find=find,
     settled_by=next_command.JOB,
-    explains=classes.named("read kernel"),
+    explains=classes.named("kernel"),
     beats=(
         "small-requests", "random-access", "io-not-overlapped", "ranks-uneven", "cpu-serial", "cpu-saturated",
     ),

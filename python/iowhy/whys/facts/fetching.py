@@ -1,6 +1,6 @@
 """What the kernel computes for the command to have a file's pages read: readahead, and a place for each page in the page cache.
 
-Where the pages are in memory there is none of it. Copying them to the program and mapping them is the same either way.
+It takes none for pages that are in memory. Copying them to the program and mapping them is the same either way.
 """
 
 from iowhy.relations import Relations
@@ -21,7 +21,7 @@ FAULTS = frozenset(
 
 
 def of_kernel(relations: Relations, functions: frozenset[str] = FETCHES) -> float:
-    """Of the command's CPU time in the kernel, the part that stacks sampled there have of these functions; 0 where none were."""
+    """Of the command's CPU time in the kernel, the part that stacks sampled there have of these functions; 0 without samples."""
     if not relations.has("stack_samples"):
         return 0.0
     stacks = passing(relations, functions)

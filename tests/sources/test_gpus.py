@@ -6,7 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from iowhy.commands import record
+from iowhy.recordings import open_recording
+from iowhy.relations import Relations
 from iowhy.sources import gpus
+from iowhy.sources.request import Request
+from tests.whys.made import Story
 
 #: The signatures of nvml.h; device 0 is used by processes 10 and 11 at 38 %, device 1 by nobody.
 LIBRARY = """
@@ -96,3 +101,21 @@ def test_without_a_driver_nothing_is_started(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(gpus, "_DEVICES", ("/nowhere",))
     with gpus.Sampling() as sampling:
         assert sampling.process is None and sampling.ended() == ([], ())
+
+
+def test_a_recording_gets_what_was_read_while_it_was_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(gpus.VARIABLE, library(tmp_path, "-DINIT=0", "-DUSERS"))
+
+    def recorded(plan: record.Planned) -> int:
+        Story(2.0).thread(user=0.9).write(plan.out)
+        time.sleep(2)
+        return 3
+
+    monkeypatch.setattr(record, "_record", recorded)
+    out = tmp_path / "r.iowhy"
+    assert record.record(record.Planned(Request(argv=("made",)), out)) == 3
+    with Relations(open_recording(out)) as opened:
+        found = opened.rows("SELECT DISTINCT gpu, tgid FROM gpu_samples ORDER BY ALL")
+    assert found == [(0, 10), (0, 11), (1, None)]

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from iowhy.recordings.manifest import Kept, Manifest, Recorder
 from iowhy.recordings.writer import write_recording
+from iowhy.sentences import worded
 from iowhy.whys import classes
 from iowhy.whys.budget import Piece
 from iowhy.whys.cause import Cause
@@ -115,8 +116,7 @@ def test_what_leaves_computing_out_ends_the_computing_that_nothing_explains() ->
     )  # fmt: skip
 
     def about(*claims: Claim) -> tuple[Cause, Candidate]:
-        cause = Cause("c", "", "", "", (), (), (), None, lambda _: None)
-        return cause, Candidate(claims, (), "", Saving(1.0, ""))  # type: ignore[arg-type]
+        return causes()[0], Candidate(claims, (), worded("made", "made"), Saving(1.0, ""))
 
     user, kernel, reads = (frozenset({cls}) for cls in (classes.USER, classes.KERNEL, classes.READ))
     found = [about(Claim(user, modes=frozenset({"saturated"}))), about(Claim(kernel)), about(Claim(reads))]  # fmt: skip

@@ -125,7 +125,7 @@ def readings(nvml: Nvml, since_ns: int) -> Iterator[dict[str, Any]]:
     for number, (name, device) in enumerate(nvml.devices):
         with suppress(Refused):
             at, busy = time.monotonic_ns(), nvml.busy(device)
-            for tgid in nvml.users(device) or [None]:
+            for tgid in tuple(nvml.users(device)) or (None,):
                 yield {
                     "ts_ns": at, "interval_ns": at - since_ns, "gpu": number, "name": name, "tgid": tgid, "busy_share": busy,
                 }  # fmt: skip

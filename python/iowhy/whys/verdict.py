@@ -139,7 +139,6 @@ def verdict_of(facts: Facts) -> Verdict:
         if share >= LISTED or candidate.comes_first or candidate.moment
     ]
     findings = _ordered(together(findings), {c.name: candidate.behind for c, candidate in found})
-    findings.sort(key=lambda finding: not finding.comes_first)
     findings = [
         *(
             _finding(facts, made, known, cause, candidate, 0.0, TIME, ())
@@ -240,7 +239,7 @@ def _ordered(findings: list[Finding], behind: dict[str, tuple[str, ...]]) -> lis
             )
             moved = replace(late, against=(*late.against, said), behind=first[-1].cause)
             ordered.insert(ordered.index(first[-1]) + 1, moved)
-    return ordered
+    return sorted(ordered, key=lambda one: not one.comes_first)
 
 
 def _beaten(

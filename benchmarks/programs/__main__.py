@@ -3,10 +3,11 @@
 python -m benchmarks.programs [NAME]...      as root; prints a row for each, and keeps it in python/iowhy/whys/tried.toml
 
 A case is `NAME.toml` in this folder: the program, what is wrong, the device and filesystem, `prepare`, `before` (each run), `broken`,
-`fixed` and `after` (all) as shell scripts, in which $M is the mounted filesystem, $S a scratch folder and $P a Python with requirements.txt. `causes` are
+`fixed` and `after` (all) as shell scripts, in which $M is the mounted filesystem, $S a scratch folder, $P a Python with requirements.txt and $PYSPARK one with
+pyspark. `causes` are
 the right ones; `cold` empties the cache before each run, `warm` is what
-the remedy reads before the fixed one. At last the fixed one runs from memory on the disk without its delays: then nothing is wrong but
-what it computes.
+the remedy reads before the fixed one. At last the fixed one, or `well` where the remedy leaves something that is wrong, runs from memory
+on the disk without its delays: then nothing is wrong but what it computes.
 """
 
 import fcntl
@@ -49,6 +50,7 @@ class Case(Struct, frozen=True, forbid_unknown_fields=True):
     before: str = ""
     after: str = ""
     warm: str = ""
+    well: str = ""
     device: str = "ssd"
     fs: str = "ext4"
     mib: int = 700
@@ -77,6 +79,7 @@ def tried(name: str, case: Case) -> dict[str, Any]:
             "M": str(filesystem.path),
             "S": str(on.folder),
             "P": PYTHON,
+            "PYSPARK": sys.executable,
             "LC_ALL": "C",
         }
         _shell(case.prepare, env)
@@ -101,7 +104,7 @@ def tried(name: str, case: Case) -> dict[str, Any]:
                 times = [(run(case.broken), run(case.fixed, fixed=True)) for _ in range(TIMES)]
                 for at, recording in enumerate(recordings):
                     recorder = (*IOWHY, "run", "-q", "-o", str(recording), "--")
-                    script = case.fixed if at else case.broken
+                    script = (case.broken, case.fixed, case.well or case.fixed)[at]
                     run(script, *recorder, fixed=at == 1, well=at == 2)
         finally:
             _shell(case.after, env)

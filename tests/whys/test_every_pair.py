@@ -17,7 +17,7 @@ from .conftest import BY_NAME
 TIME = {cause.name: cause.explains for cause in causes() if cause.explains}
 #: Found in logs of jobs alone, or (healthy) without any time; those among them that meet are ordered, too.
 OTHERS = {
-    "healthy", "io-not-overlapped", "metadata-storm", "mpi-io-exchange", "ranks-uneven", "read-again", "stripes-few",
+    "healthy", "io-not-overlapped", "metadata-storm", "mpi-io-exchange", "ranks-uneven", "stripes-few",
 }  # fmt: skip
 
 #: One of the first with one of the second: why neither has to lead.
@@ -39,6 +39,9 @@ NO_QUESTION = [
     ("metadata-cold", "filesystem-frozen lock-contended", "a block that is read, and another lock"),
     ("filesystem-frozen", "spills", "who thaws it ends that wait, and no other"),
     ("fuse-daemon", "remote-storage", "a file is on one of them"),
+    ("read-again", "cache-cold cache-thrash filesystem-cpu", "copies out of memory, and what it takes to have pages there"),
+    ("read-again", "fuse-daemon overlay-copy-up", "reads, and page faults, opens or writes"),
+    ("sync-storm", "cache-cold read-again", "syncs, and reads"),
 ]  # fmt: skip
 
 

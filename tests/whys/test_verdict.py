@@ -11,13 +11,14 @@ from msgspec.structs import replace
 
 from iowhy.recordings.manifest import Kept, Manifest, Recorder
 from iowhy.recordings.writer import write_recording
+from iowhy.sentences import worded
 from iowhy.whys import classes
 from iowhy.whys.budget import Piece
 from iowhy.whys.cause import Cause
 from iowhy.whys.causes import causes
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Claim, Saving
-from iowhy.whys.settle import settle
+from iowhy.whys.settle import computing_left, settle
 from iowhy.whys.verdict import judge
 from iowhy.whys.verdict_json import as_json
 from tests.examples import costly
@@ -66,7 +67,8 @@ PIECES = st.lists(
         st.none(),
         st.none(),
         st.none(),
-        st.floats(0, 0.2),
+        st.just(0),
+        elapsed=st.floats(0, 0.2),
     ),
     max_size=12,
 )
@@ -101,6 +103,27 @@ def test_shares_never_exceed_the_time(
     listed = [share for share in shares if share >= 0.05]
     assert sum(listed) <= sum(piece.elapsed for piece in pieces) + 1e-9
     assert all(share >= 0 for share in shares)
+
+
+def test_what_leaves_computing_out_ends_the_computing_that_nothing_explains() -> None:
+    """It belongs to the largest finding that is about computing; none of it to one that waits as well, or that is not listed."""
+    pieces = tuple(
+        Piece(cls, None, None, mode, None, 0, elapsed=elapsed)
+        for cls, mode, elapsed in (
+            (classes.USER, "saturated", 0.5), (classes.USER, "serial", 0.1), (classes.RUNNABLE, None, 0.05),
+            (classes.KERNEL, None, 0.15), (classes.READ, None, 0.2),
+        )
+    )  # fmt: skip
+
+    def about(*claims: Claim) -> tuple[Cause, Candidate]:
+        return causes()[0], Candidate(claims, (), worded("made", "made"), Saving(1.0, ""))
+
+    user, kernel, reads = (frozenset({cls}) for cls in (classes.USER, classes.KERNEL, classes.READ))
+    found = [about(Claim(user, modes=frozenset({"saturated"}))), about(Claim(kernel)), about(Claim(reads))]  # fmt: skip
+    shares, _, left = settle(pieces, found)
+    assert computing_left(pieces, found, shares, left) == pytest.approx([0.15, 0.0, 0.0])
+    assert computing_left(pieces, found, [0.04, 0.15, 0.2], left) == pytest.approx([0.0, 0.15, 0.0])
+    assert computing_left(pieces, found[2:], shares[2:], left) == [0.0]
 
 
 def test_what_lowers_confidence_is_said(tmp_path: Path) -> None:

@@ -70,6 +70,7 @@ WITHOUT = {
         "allocations", "connections", "dirtied_by_others", "io_limits", "kernel_log", "process_io",
         "remote_samples", "statement_calls", "statement_readings", "volume_limits",
     ),
+    "said next to what is found; no cause comes of it": ("gpu_samples",),
     "of other tools' texts, or the agent's counts, which are not judged": (
         "histograms", "measurements", "agent_buckets", "agent_counts", "agent_latencies",
     ),

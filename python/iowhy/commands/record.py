@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from iowhy.options.record import Options
 from iowhy.options.recordings import check_new
-from iowhy.sources import live
+from iowhy.sources import gpus, live
 from iowhy.sources.descendants import name_of, with_descendants
 from iowhy.sources.request import Request
 from iowhy.users import invoking_user
@@ -40,6 +40,19 @@ def planned(options: Options) -> Planned:
 
 def record(plan: Planned) -> int:
     """Makes it; the exit status of what was recorded."""
+    if plan.on is not None:
+        return _record(plan)
+    with gpus.Sampling() as sampling:
+        status = _record(plan)
+        rows, notes = sampling.ended()
+    if rows or notes:
+        from iowhy.recordings import added
+
+        added.add(plan.out, {"gpu_samples": rows} if rows else {}, {}, notes)
+    return status
+
+
+def _record(plan: Planned) -> int:
     request = plan.request
     if plan.statements is None or (plan.exact and not _servers(request)):
         return live.record(request, plan.out, on=plan.on)

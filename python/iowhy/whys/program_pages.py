@@ -8,6 +8,7 @@ from msgspec import Struct, toml
 
 from iowhy.package_files import files_by_name
 from iowhy.units import percent
+from iowhy.whys.language import languages
 from iowhy.whys.program import Program, Rule, Setting, programs
 
 _TRIED = """## What was tried
@@ -84,7 +85,10 @@ def _tried() -> str:
         f"The cause is right in {right} of {len(rows)}, *could save* within 15 points of *saved* in {near}, "
         f"and at most {percent(HEALTHY)} in {well} healthy runs."
     )
-    return f"{_TRIED}\n{counted}\n\n{head}" + "\n".join(rows) + "\n"
+    there = {one.program for one in tried()}
+    untried = ", ".join(one.name for one in languages() if one.name not in there)
+    by_language = f"Languages whose own ways (`iowhy explain`) were not tried: {untried}.\n"
+    return f"{_TRIED}\n{counted}\n\n{head}" + "\n".join(rows) + f"\n\n{by_language}"
 
 
 def _well(one: Tried) -> str:

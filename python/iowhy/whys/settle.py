@@ -1,9 +1,12 @@
 """Which cause gets which time, so that none is claimed twice."""
 
+from iowhy.whys import classes
 from iowhy.whys.budget import Piece
 from iowhy.whys.cause import Cause
 from iowhy.whys.finding import Candidate, Claim
 from iowhy.whys.thresholds import LISTED
+
+_COMPUTING = frozenset({*classes.CPU, classes.RUNNABLE})
 
 
 def settle(
@@ -58,6 +61,29 @@ def settle(
             parts[first] = taken
             left = [have - took for have, took in zip(left, taken, strict=True)]
     return shares, parts, left
+
+
+def computing_left(
+    pieces: tuple[Piece, ...],
+    found: list[tuple[Cause, Candidate]],
+    shares: list[float],
+    left: list[float],
+) -> list[float]:
+    """What a setting that leaves computing out ends as well: CPU time that nothing explains, for the largest of those that are about computing."""
+    spare = [0.0] * len(found)
+    of_cpu = [
+        index
+        for index, (_, candidate) in enumerate(found)
+        if shares[index] >= LISTED
+        and candidate.claims
+        and all(one.classes <= _COMPUTING for one in candidate.claims)
+    ]
+    if of_cpu:
+        largest = max(of_cpu, key=lambda index: (shares[index], -index))
+        spare[largest] = sum(
+            have for piece, have in zip(pieces, left, strict=True) if piece.cls in _COMPUTING
+        )
+    return spare
 
 
 def _taken(left: list[float], wanted: list[float], following: list[float]) -> list[float]:

@@ -14,7 +14,7 @@ from iowhy.whys.cause import Cause
 from iowhy.whys.causes import causes
 from iowhy.whys.confidence import confidence, part_shown
 from iowhy.whys.decided_there import decided_there, started_there
-from iowhy.whys.facts import Facts, facts_of
+from iowhy.whys.facts import Facts, facts_of, gpus
 from iowhy.whys.failures import failures
 from iowhy.whys.finding import THE_PART, WITHOUT_RECORDER, Candidate, Claim, Finding, Link, Saving
 from iowhy.whys.in_which_statement import in_which_statement, with_objects, with_statement
@@ -25,7 +25,7 @@ from iowhy.whys.phases import PhaseDone, phases
 from iowhy.whys.program import Program
 from iowhy.whys.remedy import Fix, Remedy, worth_first
 from iowhy.whys.rivals import TIME, rivals_need
-from iowhy.whys.settle import settle
+from iowhy.whys.settle import computing_left, settle
 from iowhy.whys.shared_remedies import together
 from iowhy.whys.statements import statements
 from iowhy.whys.suspects import Doubt, doubt
@@ -130,13 +130,15 @@ def verdict_of(facts: Facts) -> Verdict:
     known = program.at_work(facts) if found else ()
     shares, parts, left = settle(budget.pieces, found)
     needed = rivals_need(facts, found, parts, left)
+    spare = computing_left(budget.pieces, found, shares, left)
     findings = [
-        _finding(facts, made, known, cause, candidate, share, need, _beaten(cause, found, shares))
-        for (cause, candidate), share, need in zip(found, shares, needed, strict=True)
+        _finding(
+            facts, made, known, cause, candidate, share, need, _beaten(cause, found, shares), more
+        )
+        for (cause, candidate), share, need, more in zip(found, shares, needed, spare, strict=True)
         if share >= LISTED or candidate.comes_first or candidate.moment
     ]
     findings = _ordered(together(findings), {c.name: candidate.behind for c, candidate in found})
-    findings.sort(key=lambda finding: not finding.comes_first)
     findings = [
         *(
             _finding(facts, made, known, cause, candidate, 0.0, TIME, ())
@@ -158,6 +160,7 @@ def verdict_of(facts: Facts) -> Verdict:
         unknowns=tuple(made.filled(one) for one in unknowns),
         statements=tuple(one.link for one in stated),
         notes=(
+            *gpus.said(facts.relations, every=facts.run.mode == "machine"),
             *_not_whole(facts),
             *budget.notes,
             *(made.filled(one) for one in _failing(facts)),
@@ -236,7 +239,7 @@ def _ordered(findings: list[Finding], behind: dict[str, tuple[str, ...]]) -> lis
             )
             moved = replace(late, against=(*late.against, said), behind=first[-1].cause)
             ordered.insert(ordered.index(first[-1]) + 1, moved)
-    return ordered
+    return sorted(ordered, key=lambda one: not one.comes_first)
 
 
 def _beaten(
@@ -259,6 +262,7 @@ def _finding(
     share: float,
     rivals: tuple[str, ...],
     also: tuple[str, ...],
+    spare: float = 0.0,
 ) -> Finding:
     value, lowered = confidence(facts, candidate, rivals)
     # What has been done is not there to be done in a trial.
@@ -274,7 +278,7 @@ def _finding(
         candidate = started_there(facts, cause, candidate)
     candidate = written_once(facts, cause, candidate)
     advice = in_its_language(facts, code, _advice(facts, known, cause, candidate, claims))
-    fixes = tuple(_fix(facts, made, candidate, share, one) for one in advice)
+    fixes = tuple(_fix(facts, made, candidate, share, spare, one) for one in advice)
     # What ends more syncs gives more data up: there the safest stays first.
     fixes = fixes if of_syncs else worth_first(fixes)
     found = Finding(
@@ -307,8 +311,11 @@ def _once(known: tuple[Program, ...]) -> bool:
     return bool(known) and all(one.once for one in known)
 
 
-def _fix(facts: Facts, made: Commands, candidate: Candidate, share: float, one: Remedy) -> Fix:
+def _fix(
+    facts: Facts, made: Commands, candidate: Candidate, share: float, spare: float, one: Remedy
+) -> Fix:
     saving = _saving(candidate, one)
+    share += spare if one.of == "computing" and saving.part else 0.0
     return Fix(
         do=with_objects(facts.relations, made.filled(one.named)),
         gain=_bound(share, saving) * one.part,

@@ -4,7 +4,7 @@ import pytest
 
 from tests.numbers_told import tells
 
-from ..conftest import Judge, absent, chain, fixes_of, leads
+from ..conftest import Judge, absent, chain, finding, fixes_of, leads
 from ..made import FILE, KIB, MS, START, Story
 
 
@@ -93,3 +93,23 @@ def test_not_a_warm_cache(judged: Judge) -> None:
 def test_not_what_was_evicted(judged: Judge) -> None:
     story = reader().cache(lookups=25_600, readahead=12_800, refaults=11_000)
     absent(judged(story), "cache-cold")
+
+
+@pytest.mark.parametrize(
+    ("frame", "more"), [("page_cache_ra_unbounded", True), ("copy_page_to_iter", False)]
+)
+def test_what_it_computes_to_have_pages_read_goes_where_the_reads_go(
+    judged: Judge, frame: str, more: bool
+) -> None:
+    """Half of the time it waits, and as long it computes in these calls: to fill the page cache, or to copy, which a second run does, too."""
+    story = Story(2.0).caller("read", 100, cpu=9 * MS, blocked=9 * MS, bytes_=512 * KIB)
+    story.requests(400, bytes_=128 * KIB, service=2 * MS)
+    story.cache(lookups=12_800, misses=400, readahead=12_400).stack(3, frame, "vfs_read")
+    for number in range(100):
+        story.add(
+            "stack_samples", ts_ns=START + number * 20 * MS, tgid=10, tid=10, kind="cpu", syscall="read",
+            stack_id=3, weight_ns=9 * MS, whole=True,
+        )  # fmt: skip
+    found = finding(judged(story), "cache-cold")
+    assert found is not None
+    assert found.share == pytest.approx(0.9 if more else 0.45, abs=0.03)

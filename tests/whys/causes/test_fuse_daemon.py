@@ -223,3 +223,24 @@ def test_what_is_copied_is_below_the_mount(judged: Judge) -> None:
     found = leads(judged(story), "fuse-daemon", 0.85)
     (copied,) = (one for one in found.fixes if one.do.id == "fuse-daemon.copy-local")
     assert "libcrypto" not in str(copied.do)
+
+
+@pytest.mark.parametrize(
+    ("frames", "more"),
+    [(("filemap_map_pages", "do_fault"), True), (("clear_page_erms", "do_anonymous_page"), False)],
+)
+def test_page_faults_of_its_files_compute_in_single_pages(
+    judged: Judge, frames: tuple[str, ...], more: bool
+) -> None:
+    """A map of its file: half of the time waits, and a third computes in page faults; those of memory without a file are the program's."""
+    story = Story(2.0).thread(kernel=0.3, blocked=0.5).stack(3, *frames, "exc_page_fault")
+    story.add("filesystems", dev=FS, kind="fuse.bindfs", mount="/far", options="rw", daemon_tgid=88)
+    for number in range(100):
+        at = START + number * 20 * MS
+        story.wait(at, 10 * MS, "fuse", None)
+        story.add(
+            "stack_samples", ts_ns=at, tgid=10, tid=10, kind="cpu", syscall=None,
+            stack_id=3, weight_ns=6 * MS, whole=True,
+        )  # fmt: skip
+    found = leads(judged(story), "fuse-daemon", 0.45)
+    assert found.share == pytest.approx(0.8 if more else 0.5, abs=0.03)

@@ -1,11 +1,14 @@
-"""read-again: processes that all read the same file."""
+"""read-again: processes that all read the same file, and one that reads it over and over."""
 
+from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 from tests.numbers_told import tells
 
-from ..conftest import absent, chain, judge_with_rows, leads
-from ..made import MIB, Row, job
+from ..conftest import Judge, absent, chain, fixes_of, judge_with_rows, leads, links_of
+from ..made import KIB, MIB, Row, Story, job
 
 
 def reads(times: float) -> dict[str, list[Row]]:
@@ -34,3 +37,48 @@ def test_each_process_reads_it(tmp_path: Path) -> None:
 
 def test_not_half_again(tmp_path: Path) -> None:
     absent(judge_with_rows(job(tmp_path / "a", reads(1.5))), "read-again")
+
+
+def from_memory(
+    size: int = 16 * MIB, bytes_: int = MIB, processes: int = 1, reason: str | None = None
+) -> Story:
+    """A process, or several, that is 90 % of the time in 320 calls, which return 320 MiB of a file."""
+    story = Story(2.0).caller(
+        "pread64", 320, cpu=5_600_000, blocked=300_000 if reason else 0, reason=reason, bytes_=bytes_,
+        gap_share=0.1, ino=200,
+    )  # fmt: skip
+    for number, row in enumerate(story.tables["syscalls"]):
+        row["tgid"] = 10 + number % processes
+    return story.file(200, "/data/rows.h5", size)
+
+
+def test_from_memory_it_computes(judged: Judge) -> None:
+    """A column after the other of a file that is stored by rows: 20 times the same."""
+    found = leads(judged(from_memory()), "read-again", 0.8, 0.9)
+    said = links_of(found)
+    of = said["read-again.from-memory"]
+    assert tells(of, "320 MiB", "16 MiB") and "/data/rows.h5" in of
+    assert fixes_of(found) == ["read-again.keep-in-memory"]
+    assert found.gain == pytest.approx(found.share, abs=0.01)
+
+
+def test_the_first_time_is_none_of_it(judged: Judge) -> None:
+    leads(judged(from_memory(80 * MIB)), "read-again", 0.62, 0.7)
+
+
+@pytest.mark.parametrize(
+    "story",
+    [
+        lambda: from_memory(200 * MIB),
+        # Each of 20 reads it once.
+        lambda: from_memory(processes=20),
+        # What the calls themselves take.
+        lambda: from_memory(16 * KIB, bytes_=512),
+        # Past the page cache.
+        lambda: from_memory(reason="direct_io"),
+        # Its size is not known.
+        lambda: from_memory(0),
+    ],
+)
+def test_not(judged: Judge, story: Callable[[], Story]) -> None:
+    absent(judged(story()), "read-again")

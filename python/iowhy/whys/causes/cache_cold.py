@@ -8,7 +8,7 @@ from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.causes.cache_thrash import MORE_MEMORY
 from iowhy.whys.causes.readahead_poor import SET, set_readahead
 from iowhy.whys.chain import chain_of, count, link, percent, size
-from iowhy.whys.facts import Facts
+from iowhy.whys.facts import Facts, fetching
 from iowhy.whys.facts.file_sets import read_most
 from iowhy.whys.facts.in_order import JUMPS_MIN
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
@@ -49,7 +49,7 @@ def find(facts: Facts) -> Candidate | None:
     room, way = facts.machine.cache_room_bytes, _the_way(facts)
     fits = room is None or bytes_ <= room
     return Candidate(
-        claims=(Claim(frozenset({classes.READ}), fraction=part),),
+        claims=(Claim(frozenset({classes.READ}), fraction=part), *_fetching(facts, part)),
         chain=chain_of(
             links.in_calls(facts, frozenset({classes.READ}), "is spent waiting for reads"),
             link(
@@ -86,6 +86,12 @@ def find(facts: Facts) -> Candidate | None:
         else (),
         confidence=0.85,
     )
+
+
+def _fetching(facts: Facts, part: float) -> tuple[Claim, ...]:
+    """What it computes itself to have these pages read goes where the reads go."""
+    part *= fetching.of_kernel(facts.relations)
+    return (Claim(frozenset({classes.KERNEL}), fraction=part, follows=True),) if part > 0 else ()
 
 
 def _heaviest(facts: Facts) -> Link | None:
@@ -183,7 +189,8 @@ CAUSE = Cause(
     ),
     measured=(
         "Pages that the program's reads and page faults add to the page cache, without those that had been "
-        "there earlier in the recording; the time spent waiting for reads."
+        "there earlier in the recording; the time spent waiting for reads, with the CPU time of its calls and page faults that has "
+        "pages read (sampled stacks)."
     ),
     thresholds=(
         Threshold(
@@ -212,8 +219,8 @@ CAUSE = Cause(
     remedies=(evidence.READ_FIRST, SET, _FEWER),
     experiment="cache-warm",
     find=find,
-    explains=classes.named("read"),
+    explains=classes.named("read kernel"),
     unseen_without=("page_cache",),
     settled_by=next_command.CACHE,
-    beats=("device-saturated", "queue-shallow"),
+    beats=("device-saturated", "queue-shallow", "cpu-serial", "cpu-saturated"),
 )  # fmt: skip

@@ -11,7 +11,7 @@ from iowhy.tables import calls
 from iowhy.whys import classes, named, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link, percent
-from iowhy.whys.facts import Facts
+from iowhy.whys.facts import Facts, fetching
 from iowhy.whys.facts import daemon as work
 from iowhy.whys.facts.served import Served, is_there, served
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
@@ -54,7 +54,7 @@ def find(facts: Facts) -> Candidate | None:
         left = "if only its disk took time"
     advice = tuple(filter(None, (in_kernel, behind, next_step)))
     return Candidate(
-        claims=(*claims(found), *_its_own(daemon)),
+        claims=(*claims(found), *_its_own(daemon), *_fetching(facts, share)),
         chain=chain_of(
             *waits(found, share, where),
             silent,
@@ -141,6 +141,21 @@ def _its_own(daemon: work.Daemon | None) -> tuple[Claim, ...]:
         classes.USER: daemon.user, classes.KERNEL: daemon.kernel, classes.RUNNABLE: daemon.runnable,
     }  # fmt: skip
     return tuple(Claim(frozenset({cls}), fraction=part) for cls, part in parts.items() if part)
+
+
+def _fetching(facts: Facts, share: float) -> tuple[Claim, ...]:
+    """What the program itself computes to have pages read there and mapped, as much of it as of its waits for reads: FUSE has them in single
+    pages, which a local filesystem has in large folios. Who computes less waits for a CPU less."""
+    reading = facts.budget.elapsed(classes.READ)
+    part = fetching.of_kernel(facts.relations, fetching.FETCHES | fetching.FAULTS)
+    if not part or not reading:
+        return ()
+    part *= min(1.0, share / reading)
+    computing = part * facts.budget.elapsed(classes.KERNEL) / facts.budget.elapsed(*classes.CPU)
+    return (
+        Claim(frozenset({classes.KERNEL}), fraction=part, follows=True),
+        Claim(frozenset({classes.RUNNABLE}), fraction=computing, follows=True),
+    )
 
 
 def _spent(
@@ -317,7 +332,8 @@ CAUSE = Cause(
         "machine's disks do not show that."
     ),
     measured=(
-        "Waits and sleep in calls on files of FUSE filesystems, and in page faults of mapped ones. For close, "
+        "Waits and sleep in calls on files of FUSE filesystems, and in page faults of mapped ones, with the CPU time of having these "
+        "pages read and mapped (sampled stacks). For close, "
         "locks (flock, fcntl), ioctl and lseek, the kernel's stack shows them. The serving process is the one "
         "that has the connection open (/proc/PID/fdinfo, Linux 6.13 and later); its CPU time, with that of the processes that "
         "it started, is the kernel's count, and its peer one of their TCP connections. Calls that have not ended are "

@@ -1,10 +1,11 @@
-"""A job reads the same bytes more than once."""
+"""A program reads the same bytes more than once."""
 
-from iowhy.sentences import worded
-from iowhy.whys import classes, next_command, saving, thresholds
+from iowhy.sentences import Sentence, worded
+from iowhy.whys import classes, evidence, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link, percent, plural, size
 from iowhy.whys.facts import Facts
+from iowhy.whys.facts.reread import reread
 from iowhy.whys.finding import Candidate, Claim
 from iowhy.whys.remedy import Remedy
 
@@ -33,7 +34,7 @@ def find(facts: Facts) -> Candidate | None:
     """More bytes are read than the files that are read have up to the last one read."""
     job = facts.job
     if job is None:
-        return None
+        return _from_memory(facts)
     posix = job.modules.get("POSIX", {})
     read, distinct = posix.get("again_bytes", 0.0), posix.get("again_distinct_bytes", 0.0)
     if not distinct or read < TIMES * distinct or not job.total("read_s"):
@@ -60,16 +61,59 @@ def find(facts: Facts) -> Candidate | None:
                 "read-again.read",
             ),
         ),
-        summary=worded(
-            "read-again.same",
-            "reading the same {distinct:bytes} {times:,.0f} times",
-            distinct=distinct,
-            times=read / distinct,
-        ),
+        summary=_same(distinct, read / distinct),
         saving=saving.all_of_it("if each byte is read once"),
         remedies=(_BROADCAST, _KEEP, _NEAR) if job.processes > 1 else (_KEEP, _NEAR),
         confidence=0.8,
         lowered_by=("which bytes each process reads is not in the log",),
+    )
+
+
+def _same(distinct: float, times: float) -> Sentence:
+    return worded(
+        "read-again.same",
+        "reading the same {distinct:bytes} {times:,.0f} times",
+        distinct=distinct,
+        times=times,
+    )
+
+
+def _from_memory(facts: Facts) -> Candidate | None:
+    """A process copies the same bytes out of the page cache time and again: no device is waited for, but that computes."""
+    kernel = facts.budget.line(classes.KERNEL)
+    if facts.run.pasted or facts.budget.basis != "threads" or not kernel.thread_ns:
+        return None
+    found = None if evidence.direct_io(facts) else reread(facts.relations, TIMES)
+    if found is None:
+        return None
+    part = min(1.0, found.again_cpu_ns / kernel.thread_ns)
+    share, times = part * kernel.elapsed_share, found.read_bytes / found.size_bytes
+    if share < thresholds.LISTED:
+        return None
+    files = found.path if found.files == 1 else None
+    return Candidate(
+        claims=(Claim(frozenset({classes.KERNEL}), fraction=part),),
+        chain=chain_of(
+            link(
+                f"{percent(share)} of the time is CPU time in calls that read what the same process had read before",
+                share,
+                "share",
+                "syscalls",
+                "read-again.computing",
+            ),
+            link(
+                f"they read {size(found.read_bytes)} of {files or plural(found.files, 'file')} with {size(found.size_bytes)}",
+                times,
+                "times",
+                "files",
+                "read-again.from-memory",
+            ),
+        ),
+        summary=_same(found.size_bytes, times),
+        saving=saving.all_of_it("if each byte is read once"),
+        remedies=(_KEEP,),
+        confidence=0.85,
+        needs=("syscalls",),
     )
 
 
@@ -80,14 +124,23 @@ CAUSE = Cause(
         "Every process of a job reads a file that all need, or one process reads the same place over and over. The servers of the "
         "filesystem, or the page cache, move the same bytes each time."
     ),
-    measured="Bytes read through POSIX, compared with the highest offset that was read in each of these files (Darshan).",
+    measured=(
+        "Bytes that the calls of one process returned from a file, compared with its size, and the CPU time of these calls; "
+        "of a job (Darshan), bytes read through POSIX, compared with the highest offset that was read in each of these files."
+    ),
     thresholds=(
         Threshold("bytes read, compared with those there are, at least", TIMES, "times",
                   "a header that is read again, or a second pass over a part, is not worth a change"),
     ),
-    fooled_by=("a file that is written between the reads: it has to be read again",),
+    fooled_by=(
+        "a file that is written between the reads: it has to be read again",
+        "a benchmark that reads one file over and over: that is what it measures",
+    ),
     remedies=(_BROADCAST, _KEEP, _NEAR),
     find=find,
     settled_by=next_command.JOB,
-    beats=("small-requests", "random-access", "io-not-overlapped", "ranks-uneven"),
+    explains=classes.named("kernel"),
+    beats=(
+        "small-requests", "random-access", "io-not-overlapped", "ranks-uneven", "cpu-serial", "cpu-saturated",
+    ),
 )  # fmt: skip

@@ -169,7 +169,7 @@ CAUSE = Cause(
     beats=(
         "cache-cold", "cache-thrash", "random-access", "readahead-poor", "device-saturated",
         "queue-shallow", "small-requests", "dirty-throttled", "writeback-scattered",
-        "file-fragmented", "cpu-serial", "cpu-saturated", "lock-contended", "data-journaled",
+        "file-fragmented", "cpu-serial", "cpu-saturated", "lock-contended", "data-journaled", "read-again",
         "device-capped", "device-contended", "device-slow", "flush-cost", "sync-storm",
         "io-throttled", "metadata-cold", "filesystem-cpu", "filesystem-full", "partial-writes",
         "journal-entangled", "fuse-daemon", "remote-storage",

@@ -44,7 +44,7 @@ WITH times AS (
     GROUP BY statement_id
     HAVING count(*) >= 10
 ), workers AS (
-    SELECT DISTINCT tid FROM threads WHERE title LIKE 'postgres: parallel worker%'
+    SELECT DISTINCT tid FROM threads WHERE title LIKE 'postgres: %parallel worker%'
 ), counted AS (
     SELECT statement_id, sum(runs) AS runs, max(backend) AS backend
     FROM (

@@ -15,15 +15,15 @@ use serde::{Deserialize, Serialize};
 
 use super::wire::Frame;
 use super::{
-    Space, AT_END, CONTAINER, DAEMONS, DONE, LAYOUT, NODES, NOT_OPENED, NOT_REGULAR, NO_MAP,
-    NO_TIME, PROCESS_FILE, READ, SPACE, THREAD,
+    Space, AT_END, CATALOGUE, CONTAINER, DAEMONS, DONE, LAYOUT, NODES, NOT_OPENED, NOT_REGULAR,
+    NO_MAP, NO_TIME, PROCESS_FILE, READ, SPACE, THREAD,
 };
 use crate::containers::{Containers, Hierarchy};
 use crate::filesystems::daemons;
 use crate::layout::{Bounds, Layout, NoLayout};
 use crate::mounts::Mounts;
 use crate::renamed::Renamed;
-use crate::{names, Roots};
+use crate::{catalogues, names, Roots};
 
 /// Answers are handed over at the latest after this time.
 const SAID_AFTER: Duration = Duration::from_millis(50);
@@ -116,6 +116,7 @@ fn answer(asked: &Frame, known: &mut Known) -> Frame {
             };
             layout(path, bounds)
         }
+        (CATALOGUE, []) => json(&catalogues::of_folder(path)),
         (SPACE, []) => space(path),
         (READ, [inode, offset, length]) => text(read(path, *inode, *offset, *length)),
         (PROCESS_FILE, [tgid, offset, most]) => {

@@ -32,20 +32,45 @@ WITH long_times AS (
     WHERE t.start_ns > g.start_ns OR t.end_ns < g.end_ns
     GROUP BY u.tid
     HAVING sum(CASE WHEN u.class IN ('user', 'kernel') THEN u.ns ELSE 0 END) < 200000000
+), every_reading AS (
+    SELECT quantile_cont(span_ns / readings, 0.5) AS each_ns FROM _sampled_readings WHERE readings > 0
 ), scale AS (
     -- Far more than the readings that meet them is not theirs.
     SELECT CASE WHEN 2 * coalesce(m.weight, 0) * e.each_ns < u.ns THEN coalesce(m.weight, 0) * e.each_ns / u.ns ELSE 1 END AS share
     FROM (SELECT sum(n.ns) AS ns FROM untaken n JOIN brief b ON b.tid = n.tid) u
     CROSS JOIN (SELECT sum(s.weight) AS weight FROM _short_weights s JOIN brief b ON b.tid = s.tid) m
-    CROSS JOIN (SELECT quantile_cont(span_ns / readings, 0.5) AS each_ns FROM _sampled_readings WHERE readings > 0) e
+    CROSS JOIN every_reading e
+), on_cpu AS (
+    SELECT sum(n.ns) AS ns
+    FROM untaken n
+    LEFT JOIN brief b ON b.tid = n.tid
+    WHERE b.tid IS NULL AND n.class IN ('user', 'kernel', 'runnable', 'recorder')
+), cpu_readings AS (
+    SELECT greatest(sum(readings), sum(weight), 1) AS readings
+    FROM (
+        SELECT tid, readings, 0 AS weight FROM _short_readings WHERE kind = 'cpu'
+        UNION ALL
+        SELECT tid, 0, weight FROM _short_weights WHERE kind = 'cpu'
+    ) r
+    WHERE tid NOT IN (SELECT tid FROM brief)
+), cpu_scale AS (
+    -- So is what sessions take of a CPU, or wait for one, between two statements, where it is more than readings miss by chance.
+    SELECT
+        CASE WHEN (r.readings + 3 * sqrt(r.readings)) * e.each_ns < c.ns THEN r.readings * e.each_ns / c.ns ELSE 1 END AS share
+    FROM on_cpu c
+    CROSS JOIN cpu_readings r
+    CROSS JOIN every_reading e
 ), rest AS (
     SELECT
-        u.tid, u.class,
-        CASE WHEN u.class IN ('user', 'kernel', 'runnable', 'recorder') THEN 'cpu' ELSE u.class END AS kind,
-        u.ns * CASE WHEN b.tid IS NULL THEN 1 ELSE c.share END AS ns
+        u.tid, u.class, k.kind,
+        u.ns * CASE WHEN b.tid IS NOT NULL THEN c.share WHEN k.kind = 'cpu' THEN p.share ELSE 1 END AS ns
     FROM untaken u
+    JOIN (
+        SELECT DISTINCT class, CASE WHEN class IN ('user', 'kernel', 'runnable', 'recorder') THEN 'cpu' ELSE class END AS kind FROM untaken
+    ) k ON k.class = u.class
     LEFT JOIN brief b ON b.tid = u.tid
     CROSS JOIN scale c
+    CROSS JOIN cpu_scale p
 ), met AS (
     SELECT sum(weight) AS weight FROM _short_weights
 ), of_sessions AS (

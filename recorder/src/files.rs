@@ -1,13 +1,12 @@
 //! Names, weights and layout of the files of a recording.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use iowhy_readings::catalogues;
 use iowhy_readings::layout::{Bounds, Phase};
 use iowhy_readings::names;
 use iowhy_readings::reach::{AtEnd, Met, Reach};
@@ -30,9 +29,6 @@ const MOST_NAMED: usize = 96 << 20;
 const TOLD_AFTER_NS: u64 = 10_000_000_000;
 /// Files whose extents are read: those that the command read and wrote most.
 const HEAVIEST: usize = 64;
-
-/// Folders whose databases are asked what their files are.
-const DATABASES: usize = 64;
 
 /// Files of which it is asked at once what became of them.
 const AT_ONCE: usize = 1024;
@@ -280,33 +276,13 @@ impl Files {
                 recording.push(last_row(*key, known, at_end, elsewhere))?;
             }
         }
-        if !elsewhere {
-            self.name_objects(recording, reach)?;
-        }
+        let known = self.known.values();
+        let paths = known.filter_map(|known| known.path.as_deref());
+        crate::databases::name(paths, elsewhere, recording, reach)?;
         Ok(match self.maps(before.maps, recording, reach)? {
             None => Sensor::ran("extents"),
             Some(why) => Sensor::missing("extents", why),
         })
-    }
-
-    /// Writes what files of databases are whose own catalogues say it.
-    fn name_objects(&self, recording: &mut Recording, reach: &mut Reach) -> Result<()> {
-        let paths = self.known.values().filter(|known| known.kind == "file");
-        let paths = paths.filter_map(|known| known.path.as_deref());
-        let asked: BTreeSet<&[u8]> = paths.filter(|path| catalogues::may_name(path)).collect();
-        let folders: BTreeSet<&[u8]> = asked.iter().copied().filter_map(folder).collect();
-        let mut found = BTreeSet::new();
-        for folder in folders.into_iter().take(DATABASES) {
-            found.extend(reach.catalogue(folder));
-        }
-        let known: BTreeSet<String> = asked.into_iter().map(names::escaped).collect();
-        for (path, object) in found.into_iter().filter(|(path, _)| known.contains(path)) {
-            recording.push(rows::DatabaseFiles {
-                path: path.into(),
-                object: object.into(),
-            })?;
-        }
-        Ok(())
     }
 
     /// Writes the extents of the heaviest files, before and after; None, or why not one could be read.
@@ -361,10 +337,6 @@ impl Default for Files {
     fn default() -> Files {
         Files::new()
     }
-}
-
-fn folder(path: &[u8]) -> Option<&[u8]> {
-    path.rsplitn(2, |&c| c == b'/').nth(1)
 }
 
 fn name_row((dev, ino): Key, known: &Known) -> rows::Files {

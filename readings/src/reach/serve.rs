@@ -123,13 +123,7 @@ fn answer(asked: &Frame, known: &mut Known) -> Frame {
             text(process_file(*tgid, path, *offset as u64, *most as u64))
         }
         (THREAD, [tgid, tid]) => json(&held(*tgid, *tid)),
-        (DAEMONS, [_]) => Frame {
-            numbers: daemons(&Roots::default())
-                .into_iter()
-                .flat_map(|(dev, tgid)| [dev, tgid])
-                .collect(),
-            ..Frame::default()
-        },
+        (DAEMONS, [_]) => served(),
         (NODES, []) => json(&known.containers(&asked.text).map(Containers::told_nodes)),
         (CONTAINER, []) => {
             let mut parts = asked.text.splitn(2, |byte| *byte == 0);
@@ -146,6 +140,14 @@ fn answer(asked: &Frame, known: &mut Known) -> Frame {
             kind: NOT_REGULAR,
             ..Frame::default()
         },
+    }
+}
+
+fn served() -> Frame {
+    let daemons = daemons(&Roots::default()).into_iter();
+    Frame {
+        numbers: daemons.flat_map(|(dev, tgid)| [dev, tgid]).collect(),
+        ..Frame::default()
     }
 }
 

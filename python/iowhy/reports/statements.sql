@@ -21,7 +21,7 @@
 -- column holder: statement of the session that held the lock for most of that, text
 -- column calls: I/O calls of its runs that were met from begin to end (so are the next columns), count
 -- column syncs: of these, sync calls, count
--- column read_bytes: bytes that their read calls returned, and workers' for them; NULL where it is not known for whom some are, bytes
+-- column read_bytes: bytes that their read calls returned, and workers' for them; NULL if some may be for another statement, bytes
 -- column written_bytes: bytes that their write calls accepted, bytes
 -- column spilled_bytes: of these, to temporary files, bytes
 -- column object: what most of the time of its reads is for: index, table, log or file, text

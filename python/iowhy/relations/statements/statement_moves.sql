@@ -4,7 +4,7 @@
 -- column statement_id: statement, id
 -- column calls: I/O calls, count
 -- column syncs: of these, sync calls, count
--- column read_bytes: bytes that its read calls returned; NULL where it is not known of some whose they are, bytes
+-- column read_bytes: bytes that its read calls returned; NULL if some may be another statement's, bytes
 -- column written_bytes: bytes that its write calls accepted, bytes
 -- column spilled_bytes: of these, to temporary files, bytes
 SELECT

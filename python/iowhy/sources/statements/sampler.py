@@ -145,7 +145,7 @@ class Sampler:
         time.sleep(self.rest_s(time.monotonic() - began))
 
     def rest_s(self, took_s: float) -> float:
-        """Until the next reading. One that is late alone is not a server that answers slowly: it stood still, and goes on."""
+        """Until the next reading. One that is late alone is not a server that answers slowly: it was stopped, and goes on."""
         slow_s, self._took_s = min(took_s, self._took_s), took_s
         return max(1 / self._asked.per_second - took_s, slow_s * (1 / BUSY - 1))
 

@@ -3,6 +3,7 @@
 
 pub mod accounts;
 mod aside;
+pub mod catalogues;
 pub mod containers;
 pub mod devices;
 mod error;

@@ -276,6 +276,9 @@ impl Files {
                 recording.push(last_row(*key, known, at_end, elsewhere))?;
             }
         }
+        let known = self.known.values();
+        let paths = known.filter_map(|known| known.path.as_deref());
+        crate::databases::name(paths, elsewhere, recording, reach)?;
         Ok(match self.maps(before.maps, recording, reach)? {
             None => Sensor::ran("extents"),
             Some(why) => Sensor::missing("extents", why),

@@ -4,6 +4,7 @@ pub mod cache;
 pub mod calibration;
 pub mod calls;
 pub mod collect;
+mod databases;
 mod disked;
 pub mod event;
 pub mod files;

@@ -131,7 +131,8 @@ def test_runs_that_came_and_went_say_how_long_they_take_however_seldom_readings_
     assert found[OTHER, "user"] / found[SHORT, "user"] == pytest.approx(
         (10 * 3 / 43) / (11 * 1 / 41), rel=0.01
     )
-    assert sum(found.values()) == pytest.approx(1000 * MS, rel=0.01)
+    # The session is on a CPU for 1 s: all but the 40 ms of its runs is between them. A reading that met one is 50 ms.
+    assert sum(found.values()) == pytest.approx(50 * MS, rel=0.1)
 
 
 def test_what_a_session_does_as_it_begins_and_ends_is_no_statement_s(tmp_path: Path) -> None:

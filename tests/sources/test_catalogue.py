@@ -38,12 +38,13 @@ def heap(rows: Sequence[tuple[bytes, int]]) -> bytes:
     return bytes(body)
 
 
-def server(folder: Path, version: int) -> Path:
+def server(folder: Path, version: int, root: Path = Path("/")) -> Path:
     data, proc = folder / "data", folder / "proc"
     place = data / "base/5"
     place.mkdir(parents=True)
     (proc / "10").mkdir(parents=True)
     (proc / "10/cwd").symlink_to(data)
+    (proc / "10/root").symlink_to(root)
     (data / "PG_VERSION").write_text(f"{version}\n")
     pairs = b"".join(struct.pack("<II", *one) for one in MAPPED.items())
     (place / "pg_filenode.map").write_bytes(
@@ -65,7 +66,7 @@ def server(folder: Path, version: int) -> Path:
     ]
     (folder / f"space/PG_{version}_2021/5").mkdir(parents=True)
     (data / "pg_tblspc").mkdir()
-    (data / "pg_tblspc/24000").symlink_to(folder / "space")
+    (data / "pg_tblspc/24000").symlink_to("/" / (folder / "space").relative_to(root))
     (place / "1300").write_bytes(heap(rows))
     schemas = [(struct.pack("<I64s", 2200, name("public")), FROZEN)]
     (place / "2615").write_bytes(heap([*schemas, (struct.pack("<I64s", 99, name("sys")), FROZEN)]))
@@ -73,9 +74,15 @@ def server(folder: Path, version: int) -> Path:
     return proc
 
 
-@pytest.mark.parametrize("version", [12, 17, 18])
-def test_tables_indexes_and_what_is_kept_apart_are_named(tmp_path: Path, version: int) -> None:
-    found = catalogue.objects(10, 100, server(tmp_path, version))
+@pytest.mark.parametrize(
+    ("version", "changed"), [(12, False), (17, False), (18, False), (18, True)]
+)
+def test_tables_indexes_and_what_is_kept_apart_are_named(
+    tmp_path: Path, version: int, changed: bool
+) -> None:
+    """Links of tablespaces begin at the server's root, which may be a changed one."""
+    root = tmp_path if changed else Path("/")
+    found = catalogue.objects(10, 100, server(tmp_path, version, root))
     apart = str(tmp_path / f"space/PG_{version}_2021/5/16397")
     assert [one["object"] for one in found if one["path"] == apart] == ["public.apart"]
     own = [one for one in found if one["path"] != apart]

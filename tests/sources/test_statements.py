@@ -3,7 +3,9 @@
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgspec
 import psycopg
@@ -126,6 +128,15 @@ def test_a_run_whose_id_the_server_does_not_know_yet_is_the_statement_of_that_te
     )
     assert [one["statement_id"] for one in told.statements] == ["77"]
     assert {one["statement_id"] for one in told.readings} == {"77"}
+
+
+def test_nor_is_it_another_statement_once_the_server_knows_its_id() -> None:
+    told = taken(
+        [session(20, "SELECT 1", 0)],
+        [session(20, "SELECT 1", 0, id="77"), session(21, "SELECT 2", 30, id="77")],
+    )
+    assert len(told.statements) == 1
+    assert {one["statement_id"] for one in told.readings} == {told.statements[0]["statement_id"]}
 
 
 def test_workers_and_locks_are_named_by_thread() -> None:
@@ -289,3 +300,73 @@ def test_a_server_that_did_not_answer_for_a_while_is_noted() -> None:
 def test_why_a_server_refuses_is_said_in_words_of_ours(text: str, said: str) -> None:
     found = refused.reason(psycopg.OperationalError(text))
     assert said in found and "joe" not in found and "secret" not in found
+
+
+def test_a_server_that_stood_still_once_is_read_again_at_once_and_a_slow_one_less_often() -> None:
+    sampler_ = Sampler(Asked(SERVER))
+    assert [sampler_.rest_s(took) for took in (0.01, 3.0, 0.01)] == [0.04, 0.03, 0.04]
+    assert [sampler_.rest_s(0.5) for _ in range(3)][1:] == [1.5, 1.5]
+
+
+class Late:
+    """A server's answers, three seconds after they were asked for: one row, of a transaction that rests."""
+
+    status, nfields, ntuples = psycopg.pq.ExecStatus.TUPLES_OK, 11, 1
+    row = (
+        b"20",
+        None,
+        b"client backend",
+        b"77",
+        b"SELECT 1",
+        b"5",
+        b"6",
+        b"Client: ClientRead",
+        b"16384",
+        None,
+        b"9",
+    )
+
+    def __init__(self) -> None:
+        self.asked: list[float] = []
+        self.now = 1000.0
+
+    def exec_prepared(self, _name: bytes, values: list[bytes]) -> "Late":
+        self.asked += map(float, values)
+        self.now += 3.0
+        return self
+
+    def get_value(self, _row: int, column: int) -> bytes | None:
+        return self.row[column]
+
+    def execute(self, _sql: str) -> list[tuple[int, bytes]]:
+        return [(16384, b"shop")]
+
+
+def test_what_ended_while_a_server_stood_still_is_asked_for_when_it_answers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Since the reading before, by the clock: however late the server looks at it."""
+    late = Late()
+    connection = object.__new__(postgresql.Connection)
+    connection._each_s, connection._asked_s, connection._names = 0.05, 1000.0, {}
+    connection._connection = SimpleNamespace(pgconn=late, execute=late.execute)
+    monkeypatch.setattr(time, "time", lambda: late.now)
+    first, second = connection.sessions(), connection.sessions()
+    assert late.asked == [pytest.approx(999.8), pytest.approx(999.95)]
+    assert (
+        first
+        == second
+        == [
+            Session(
+                20,
+                "SELECT 1",
+                5000,
+                6000,
+                "Client: ClientRead",
+                id="77",
+                database="shop",
+                backend="client backend",
+            )
+        ]
+    )
+    assert connection.read_ns == 9000

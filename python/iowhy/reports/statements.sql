@@ -12,7 +12,7 @@
 -- column exact_share: of time_ns, in runs that probes saw, or so long that none was missed, share
 -- column cpu_ns: on a CPU, ns
 -- column runnable_ns: ready and waiting for a CPU, ns
--- column read_ns: waiting to read, ns
+-- column read_ns: waiting to read, also for what I/O workers of the server read for it, ns
 -- column write_ns: waiting to write, ns
 -- column sync_ns: waiting for sync, ns
 -- column other_ns: in other uninterruptible waits: limits, locks of the kernel, memory, unexplained, ns
@@ -21,7 +21,7 @@
 -- column holder: statement of the session that held the lock for most of that, text
 -- column calls: I/O calls of its runs that were met from begin to end (so are the next columns), count
 -- column syncs: of these, sync calls, count
--- column read_bytes: bytes that their read calls returned, bytes
+-- column read_bytes: bytes that their read calls returned, and workers' for them; NULL if some may be for another statement, bytes
 -- column written_bytes: bytes that their write calls accepted, bytes
 -- column spilled_bytes: of these, to temporary files, bytes
 -- column object: what most of the time of its reads is for: index, table, log or file, text

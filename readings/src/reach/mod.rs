@@ -50,6 +50,7 @@ const CONTAINER: u8 = 6;
 const NODES: u8 = 7;
 const PROCESS_FILE: u8 = 8;
 const DAEMONS: u8 = 9;
+const CATALOGUE: u8 = 10;
 /// Kinds of answers.
 const DONE: u8 = 0;
 const NOT_OPENED: u8 = 1;
@@ -221,6 +222,13 @@ impl Reach {
             }),
             _ => Err(NoLayout::NotRegular { path }),
         }
+    }
+
+    /// What files of a database that has some in this folder are, by its own catalogue: by path.
+    pub fn catalogue(&mut self, folder: &[u8]) -> BTreeMap<String, String> {
+        let said = self.ask(&frame(CATALOGUE, &[], folder));
+        let named = said.and_then(|said| serde_json::from_slice(&said.text).ok());
+        named.unwrap_or_default()
     }
 
     /// Room of the filesystem mounted there; None where it says none, or nothing at all.

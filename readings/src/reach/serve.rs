@@ -15,15 +15,15 @@ use serde::{Deserialize, Serialize};
 
 use super::wire::Frame;
 use super::{
-    Space, AT_END, CONTAINER, DAEMONS, DONE, LAYOUT, NODES, NOT_OPENED, NOT_REGULAR, NO_MAP,
-    NO_TIME, PROCESS_FILE, READ, SPACE, THREAD,
+    Space, AT_END, CATALOGUE, CONTAINER, DAEMONS, DONE, LAYOUT, NODES, NOT_OPENED, NOT_REGULAR,
+    NO_MAP, NO_TIME, PROCESS_FILE, READ, SPACE, THREAD,
 };
 use crate::containers::{Containers, Hierarchy};
 use crate::filesystems::daemons;
 use crate::layout::{Bounds, Layout, NoLayout};
 use crate::mounts::Mounts;
 use crate::renamed::Renamed;
-use crate::{names, Roots};
+use crate::{catalogues, names, Roots};
 
 /// Answers are handed over at the latest after this time.
 const SAID_AFTER: Duration = Duration::from_millis(50);
@@ -116,19 +116,14 @@ fn answer(asked: &Frame, known: &mut Known) -> Frame {
             };
             layout(path, bounds)
         }
+        (CATALOGUE, []) => json(&catalogues::of_folder(path)),
         (SPACE, []) => space(path),
         (READ, [inode, offset, length]) => text(read(path, *inode, *offset, *length)),
         (PROCESS_FILE, [tgid, offset, most]) => {
             text(process_file(*tgid, path, *offset as u64, *most as u64))
         }
         (THREAD, [tgid, tid]) => json(&held(*tgid, *tid)),
-        (DAEMONS, [_]) => Frame {
-            numbers: daemons(&Roots::default())
-                .into_iter()
-                .flat_map(|(dev, tgid)| [dev, tgid])
-                .collect(),
-            ..Frame::default()
-        },
+        (DAEMONS, [_]) => served(),
         (NODES, []) => json(&known.containers(&asked.text).map(Containers::told_nodes)),
         (CONTAINER, []) => {
             let mut parts = asked.text.splitn(2, |byte| *byte == 0);
@@ -145,6 +140,14 @@ fn answer(asked: &Frame, known: &mut Known) -> Frame {
             kind: NOT_REGULAR,
             ..Frame::default()
         },
+    }
+}
+
+fn served() -> Frame {
+    let daemons = daemons(&Roots::default()).into_iter();
+    Frame {
+        numbers: daemons.flat_map(|(dev, tgid)| [dev, tgid]).collect(),
+        ..Frame::default()
     }
 }
 

@@ -1,7 +1,7 @@
 -- title: What a file of a database is
 -- uses: database_files, named_files
 -- filtered as: nothing
--- By the server's catalogue (`iowhy run --statements`), else by the names that its files have.
+-- By the server's catalogue (`iowhy run --statements`), or what a MongoDB or RocksDB keeps next to its files, else by their names.
 -- column path: path of the file, text
 -- column object: table, index or log, text
 WITH every_file AS (

@@ -4,11 +4,11 @@
 -- What the kernel's rows say of that moment decides, then the server's words.
 -- column tid: thread of the session, id
 -- column statement_id: statement, id
--- column kind: class of its wait, idle, or cpu, text
+-- column kind: class of its wait, cpu, or what it sleeps for (_read_sessions), text
 -- column readings: how often, count
 -- column span_ns: the time until the next readings, ns
 WITH met AS (
-    SELECT s.tid, s.ts_ns, s.statement_id, s.readings, s.span_ns, s.wait
+    SELECT s.tid, s.ts_ns, s.statement_id, s.readings, s.span_ns, s.sleep
     FROM _sampled_readings s
     JOIN statement_runs r ON r.tid = s.tid AND r.statement_id = s.statement_id
         AND s.ts_ns >= r.began_ns AND s.ts_ns < r.ended_ns
@@ -24,12 +24,7 @@ WITH met AS (
 SELECT
     m.tid,
     m.statement_id,
-    CASE
-        WHEN w.class IS NOT NULL THEN w.class
-        WHEN m.wait LIKE 'Lock:%' OR m.wait LIKE 'LWLock:%' OR m.wait LIKE 'IPC:%' OR m.wait LIKE 'Client:%'
-            OR m.wait LIKE 'Timeout:%' OR m.wait LIKE 'BufferPin:%' THEN 'idle'
-        ELSE 'cpu'
-    END AS kind,
+    coalesce(w.class, m.sleep, 'cpu') AS kind,
     CAST(sum(m.readings) AS BIGINT) AS readings,
     CAST(sum(m.span_ns) AS BIGINT) AS span_ns
 FROM met m

@@ -3,7 +3,8 @@
 -- kept: table
 -- Readings that met it are few, and come late while all CPUs are busy: then short runs on a CPU are over. Some servers also say when the last
 -- run of a session that rests began and ended. Of enough of these it is known how long a run takes, and how long its session rests after it:
--- how often readings would meet it. A rest is twice what was seen of it.
+-- how often readings would meet it. A rest is twice what was seen of it. Where readings meet waits more than twice as often, runs are uneven:
+-- those that came and went are the short ones, and readings count. What a ring of io_uring is waited for is sleep in the kernel's rows.
 -- column tid: thread of the session, id
 -- column statement_id: statement, id
 -- column kind: class of its wait, or cpu, text
@@ -33,15 +34,19 @@ WITH ended AS (
 ), asleep AS (
     SELECT
         statement_id,
-        sum(CASE WHEN kind = 'idle' THEN readings ELSE 0 END) / sum(readings) AS share
+        sum(CASE WHEN kind = 'cpu' THEN readings ELSE 0 END) / sum(readings) AS cpu_share,
+        sum(CASE WHEN kind = 'ring' THEN readings ELSE 0 END) / sum(readings) AS ring_share
     FROM _short_readings
-    WHERE kind IN ('idle', 'cpu')
+    WHERE kind IN ('idle', 'served', 'ring', 'cpu')
     GROUP BY statement_id
 ), parts AS (
     SELECT statement_id, kind, ns FROM waited WHERE kind <> 'idle'
     UNION ALL
-    SELECT k.statement_id, 'cpu', greatest(k.ns - coalesce(w.ns, 0), 0) * (1 - coalesce(a.share, 0))
+    SELECT
+        k.statement_id, x.kind,
+        greatest(k.ns - coalesce(w.ns, 0), 0) * CASE x.kind WHEN 'cpu' THEN coalesce(a.cpu_share, 1) ELSE coalesce(a.ring_share, 0) END
     FROM known k
+    CROSS JOIN (SELECT 'cpu' AS kind UNION ALL SELECT 'read') AS x
     LEFT JOIN (SELECT statement_id, sum(ns) AS ns FROM waited GROUP BY statement_id) w ON w.statement_id = k.statement_id
     LEFT JOIN asleep a ON a.statement_id = k.statement_id
 ), seen AS (
@@ -52,14 +57,33 @@ WITH ended AS (
         SELECT tid, statement_id, 1 FROM ended
     ) s
     GROUP BY tid, statement_id
+), modelled AS (
+    SELECT s.tid, s.statement_id, p.kind, sum(s.readings * p.ns / (k.ns + k.rest_ns)) AS weight
+    FROM seen s
+    JOIN known k ON k.statement_id = s.statement_id
+    JOIN parts p ON p.statement_id = s.statement_id
+    WHERE p.ns > 0
+    GROUP BY s.tid, s.statement_id, p.kind
+), met AS (
+    SELECT tid, statement_id, CASE kind WHEN 'ring' THEN 'read' ELSE kind END AS kind, CAST(sum(readings) AS DOUBLE) AS weight
+    FROM _short_readings
+    WHERE kind NOT IN ('idle', 'served')
+    GROUP BY 1, 2, 3
+), uneven AS (
+    SELECT m.statement_id, m.kind
+    FROM (SELECT statement_id, kind, sum(weight) AS weight FROM met GROUP BY statement_id, kind) m
+    JOIN known k ON k.statement_id = m.statement_id
+    LEFT JOIN (SELECT statement_id, kind, sum(weight) AS weight FROM modelled GROUP BY statement_id, kind) o
+        ON o.statement_id = m.statement_id AND o.kind = m.kind
+    WHERE m.kind <> 'cpu' AND m.weight >= 10 AND m.weight > 2 * coalesce(o.weight, 0)
 )
-SELECT s.tid, s.statement_id, p.kind, s.readings * p.ns / (k.ns + k.rest_ns) AS weight
-FROM seen s
-JOIN known k ON k.statement_id = s.statement_id
-JOIN parts p ON p.statement_id = s.statement_id
-WHERE p.ns > 0
+SELECT m.tid, m.statement_id, m.kind, m.weight
+FROM modelled m
+LEFT JOIN uneven u ON u.statement_id = m.statement_id AND u.kind = m.kind
+WHERE u.kind IS NULL
 UNION ALL
-SELECT r.tid, r.statement_id, r.kind, CAST(r.readings AS DOUBLE)
-FROM _short_readings r
-LEFT JOIN known k ON k.statement_id = r.statement_id
-WHERE k.statement_id IS NULL AND r.kind <> 'idle'
+SELECT m.tid, m.statement_id, m.kind, m.weight
+FROM met m
+LEFT JOIN known k ON k.statement_id = m.statement_id
+LEFT JOIN uneven u ON u.statement_id = m.statement_id AND u.kind = m.kind
+WHERE k.statement_id IS NULL OR u.kind IS NOT NULL

@@ -8,7 +8,7 @@
 -- column time_ns: time of its sessions in it, ns
 -- column exact_ns: of that, in runs that probes saw, or so long that none was missed, ns
 -- column sampled_ns: in short ones, ns
--- column readings: of its sessions while they ran it, or had just done so, count
+-- column readings: of its sessions while they ran it, count
 -- column each_ns: what one run takes; NULL where readings miss short ones and their server does not say, ns
 -- column cpu_ns: on a CPU, ns
 -- column runnable_ns: ready and waiting for a CPU, ns
@@ -35,7 +35,7 @@ WITH times AS (
     FROM statement_times
     GROUP BY statement_id
 ), met AS (
-    SELECT statement_id, sum(CASE WHEN readings > 0 THEN readings ELSE 1 END) AS readings FROM _sampled_readings GROUP BY statement_id
+    SELECT statement_id, sum(readings) AS readings FROM _sampled_readings GROUP BY statement_id
 ), short_runs AS (
     -- Of those that came and went between two readings: what is met by chance takes longer than most.
     SELECT statement_id, avg(ended_ns - began_ns) AS each_ns
@@ -44,7 +44,7 @@ WITH times AS (
     GROUP BY statement_id
     HAVING count(*) >= 10
 ), workers AS (
-    SELECT DISTINCT tid FROM threads WHERE title LIKE 'postgres: parallel worker%'
+    SELECT DISTINCT tid FROM threads WHERE title LIKE 'postgres: %parallel worker%'
 ), counted AS (
     SELECT statement_id, sum(runs) AS runs, max(backend) AS backend
     FROM (

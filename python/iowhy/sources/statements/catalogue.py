@@ -44,15 +44,29 @@ def objects(pid: int, most: int, proc: Path = PROC) -> list[dict[str, str]]:
 
 def tablespaces(folder: Path) -> dict[str, Path]:
     """What is behind their links, by number: that is what the kernel names. One in place is a folder."""
+    return {number: _root(folder) / to for number, to in _links(folder).items()}
+
+
+def _links(folder: Path) -> dict[str, Path]:
+    """Where they lead, below the root of who works in this folder."""
     links = folder.glob("pg_tblspc/[0-9]*")
-    return {link.name: link.readlink() for link in links if link.is_symlink()}
+    found = {link.name: link.readlink() for link in links if link.is_symlink()}
+    return {number: to.relative_to("/") for number, to in found.items() if to.is_absolute()}
+
+
+def _root(folder: Path) -> Path:
+    """A changed one has its path here; a container's is /."""
+    with suppress(OSError):
+        return (folder.parent / "root").readlink()
+    return Path("/")
 
 
 def _spaces(folder: Path, version: int) -> dict[int, Path]:
     """Where tablespaces have this version's databases."""
+    here, root = folder.parent / "root", _root(folder)
     within = (
-        (int(number), next(folder.glob(f"pg_tblspc/{number}/PG_{version}_*"), None), to)
-        for number, to in tablespaces(folder).items()
+        (int(number), next((here / to).glob(f"PG_{version}_*"), None), root / to)
+        for number, to in _links(folder).items()
     )
     return {number: to / below.name for number, below, to in within if below is not None}
 

@@ -83,8 +83,11 @@ class Sampler:
         #: Those of the reading before, which last until the next one.
         self._current: dict[int, Reading] = {}
         self._before_ns = 0
+        self._took_s = 0.0
         self._short_runs = ShortRuns()
         self._texts: dict[str, str] = {}
+        #: By the server's own ids.
+        self._ids: dict[str, str] = {}
         #: Ids of normalised texts.
         self._named: dict[str, str] = {}
         #: What a new session may take for one sort or hash.
@@ -139,8 +142,12 @@ class Sampler:
         sessions.append(Session(connection.thread, "iowhy", connection.began_ns, backend="iowhy"))
         with self.lock:
             self.take(sessions, at_ns, connection.name, threads)
-        took = time.monotonic() - began
-        time.sleep(max(1 / self._asked.per_second - took, took * (1 / BUSY - 1)))
+        time.sleep(self.rest_s(time.monotonic() - began))
+
+    def rest_s(self, took_s: float) -> float:
+        """Until the next reading. One that is late alone is not a server that answers slowly: it was stopped, and goes on."""
+        slow_s, self._took_s = min(took_s, self._took_s), took_s
+        return max(1 / self._asked.per_second - took_s, slow_s * (1 / BUSY - 1))
 
     def take(
         self, sessions: list[Session], at_ns: int, server: str, threads: dict[int, tuple[int, int]]
@@ -237,12 +244,15 @@ class Sampler:
     def _statement(self, one: Session, server: str) -> str:
         """The id of its statement, which is noted."""
         own = None if self._asked.exact else one.id
-        known = self._texts.get(one.text) if own is None else own
+        known = self._texts.get(one.text) if own is None else self._ids.get(own)
         if known in self._statements:
             return str(known)
         text = normalised(one.text, mysql=self._mysql)
-        # A server may not know its own id yet, as a run has just begun.
-        made = own or self._named.get(text) or fingerprint(self._asked.server.kind, text)
+        # A server may not know its own id yet, as a run has just begun: then the text has one of ours from there on.
+        ours, known = fingerprint(self._asked.server.kind, text), self._named.get(text)
+        made = ours if known == ours else own or known or ours
+        if own is not None and len(self._ids) < MOST_STATEMENTS:
+            self._ids[own] = made
         if text in self._named or len(self._named) < MOST_STATEMENTS:
             self._named[text] = made
         if len(self._texts) < MOST_STATEMENTS:

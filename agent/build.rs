@@ -34,11 +34,9 @@ fn compiler_arguments() -> Result<Vec<String>> {
         // The recorder's headers have more than is used here.
         "-Wno-unused-function".into(),
     ];
+    // As names of files in the programs' type information: the same in whatever folder this is built.
     for folder in ["bpf", SHARED] {
-        arguments.push(format!(
-            "-I{}",
-            std::env::current_dir()?.join(folder).display()
-        ));
+        arguments.push(format!("-I{folder}"));
     }
     // Debian keeps asm/types.h, which linux/bpf.h includes, in a folder per architecture.
     let triple = format!("/usr/include/{}-linux-gnu", std::env::consts::ARCH);

@@ -72,6 +72,16 @@ def test_programs_need_no_library(wheel: Path, name: str, tmp_path: Path) -> Non
         assert f"{folder}/".encode() not in program.read_bytes()
 
 
+def test_the_wheels_bill_names_no_folder_of_the_builder(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = [one for one in archive.namelist() if "/sboms/" in one]
+        bill = archive.read(name)
+    assert "pkg:cargo/parquet" in {
+        one["purl"].partition("@")[0] for one in json.loads(bill)["components"]
+    }
+    assert b"file://" not in bill
+
+
 def test_the_tag_promises_no_more_than_is_true(wheel: Path) -> None:
     done = subprocess.run(
         [AUDIT, "show", wheel],

@@ -35,11 +35,11 @@ fn compiler_arguments() -> Result<Vec<String>> {
         "-Wno-unused-function".into(),
     ];
     for folder in ["bpf", SHARED] {
-        arguments.push(format!(
-            "-I{}",
-            std::env::current_dir()?.join(folder).display()
-        ));
+        arguments.push(format!("-I{folder}"));
     }
+    // The programs have names of files: none depends on the folder that this is built in.
+    let here = std::env::current_dir()?;
+    arguments.push(format!("-fdebug-prefix-map={}=agent", here.display()));
     // Debian keeps asm/types.h, which linux/bpf.h includes, in a folder per architecture.
     let triple = format!("/usr/include/{}-linux-gnu", std::env::consts::ARCH);
     if Path::new(&triple).is_dir() {

@@ -59,14 +59,17 @@ fn compiler_arguments(include: &Path) -> Result<Vec<String>> {
         "aarch64" => "arm64",
         other => anyhow::bail!("no recorder for {other}: x86_64 and aarch64 are supported"),
     };
-    let bpf = std::env::current_dir()?.join("bpf");
+    let here = std::env::current_dir()?;
     let mut arguments = vec![
         format!("-D__TARGET_ARCH_{architecture}"),
         "-mcpu=v3".into(),
         "-Wall".into(),
         "-Werror".into(),
-        format!("-I{}", bpf.display()),
+        "-Ibpf".into(),
         format!("-I{}", include.display()),
+        // The programs have names of files: none depends on the folder that this is built in.
+        format!("-fdebug-prefix-map={}=generated", include.display()),
+        format!("-fdebug-prefix-map={}=recorder", here.display()),
     ];
     // Debian keeps asm/types.h, which linux/bpf.h includes, in a folder per architecture.
     let triple = format!("/usr/include/{}-linux-gnu", std::env::consts::ARCH);

@@ -76,6 +76,15 @@ def test_an_archive_needs_no_library_of_the_machine(archive: Path, tmp_path: Pat
     assert len(binaries) > 60 and asked - there - loader == set()
 
 
+@pytest.mark.parametrize("archive", ARCHIVES, ids=lambda one: one.name)
+def test_compiled_modules_are_used_whatever_the_times_of_files(archive: Path) -> None:
+    with tarfile.open(archive) as opened:
+        heads = [opened.extractfile(one).read(8) for one in opened if one.name.endswith(".pyc")]  # type: ignore[union-attr]
+    # PEP 552: 1 is a hash that is not looked at, 0 a time stamp.
+    assert len(heads) > 1000
+    assert {int.from_bytes(one[4:], "little") for one in heads} == {1}
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def test_an_archive_works_where_there_is_nothing_but_a_shell() -> None:
     done = subprocess.run(

@@ -75,6 +75,13 @@ def test_the_bill_names_every_package_of_debian_and_python() -> None:
     assert packages == {one.removeprefix("pkg:deb/debian/") for one in found if "/debian/" in one}
 
 
+@pytest.mark.parametrize("archive", ARCHIVES, ids=lambda path: path.stem)
+def test_nothing_of_the_builders_folders_is_in_them(archive: Path) -> None:
+    files = unpacked(archive, ("usr/local/lib",))
+    notes = {one.rpartition("/")[2] for one in files if ".dist-info/" in one}
+    assert not {"direct_url.json", "RECORD", "INSTALLER", "REQUESTED"} & notes
+
+
 def unpacked(archive: Path, below: tuple[str, ...]) -> dict[str, bytes]:
     """Files of all layers."""
     files: dict[str, bytes] = {}

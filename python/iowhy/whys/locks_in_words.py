@@ -62,7 +62,7 @@ def held(found: HeldFile | None) -> Link | None:
 
 
 def of_holder(found: HeldFile | None) -> tuple[Remedy, ...]:
-    """What to do about the lock, or where it is not known who holds it, how to see that while it is held."""
+    """What to do about the lock, or how to see who holds it, while it is held."""
     if found is None or found.tgid is None:
         said = "See who holds the lock, while it waits: `lslocks -u"
         said += "`" if found is None else " | grep {path}`"

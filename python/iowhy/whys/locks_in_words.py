@@ -84,4 +84,4 @@ def of_holder(found: HeldFile | None) -> tuple[Remedy, ...]:
 
 
 def _who(found: HeldFile) -> str:
-    return f"{found.holder or 'process'} ({found.tgid})"
+    return f"process {found.tgid}" if found.holder is None else f"{found.holder} ({found.tgid})"

@@ -73,9 +73,9 @@ pub struct Collector {
     waits: Waits,
     rings: Rings,
     stacks: Stacks,
-    /// Processes outside the command that were seen.
     /// None: they are not asked for.
     statements: Option<Statements>,
+    /// Processes outside the command that were seen.
     neighbours: HashSet<u32>,
     containers: Seen,
     interval_start: u64,

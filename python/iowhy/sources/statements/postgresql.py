@@ -76,7 +76,7 @@ class Connection:
         )
         # psycopg's own cursors take as long for a reading as the server does.
         self._checked(self._connection.pgconn.prepare(_PREPARED, sql.encode(), None))
-        self._names: dict[bytes, str] = {}
+        self._names: dict[bytes, str | None] = {}
         #: When it was read, by the server, if there was something to read.
         self.read_ns: int | None = None
         self._each_s, self._asked_s = seconds, time.time()
@@ -124,7 +124,7 @@ class Connection:
         if database not in self._names:
             found = self._connection.execute(_DATABASES)
             self._names |= {str(number).encode(): _text(name) for number, name in found}
-            self._names.setdefault(database, "?")
+            self._names.setdefault(database, None)
         return self._names[database]
 
     def files(self, pid: int, most: int) -> list[dict[str, str]]:

@@ -146,12 +146,12 @@ def _its_own(daemon: work.Daemon | None) -> tuple[Claim, ...]:
 def _fetching(facts: Facts, share: float) -> tuple[Claim, ...]:
     """What the program itself computes to have pages read there and mapped, as much of it as of its waits for reads: FUSE has them in single
     pages, which a local filesystem has in large folios. Who computes less waits for a CPU less."""
-    reading = facts.budget.elapsed(classes.READ)
+    reading, cpu = facts.budget.elapsed(classes.READ), facts.budget.elapsed(*classes.CPU)
     part = fetching.of_kernel(facts.relations, fetching.FETCHES | fetching.FAULTS)
-    if not part or not reading:
+    if not part or not reading or not cpu:
         return ()
     part *= min(1.0, share / reading)
-    computing = part * facts.budget.elapsed(classes.KERNEL) / facts.budget.elapsed(*classes.CPU)
+    computing = part * facts.budget.elapsed(classes.KERNEL) / cpu
     return (
         Claim(frozenset({classes.KERNEL}), fraction=part, follows=True),
         Claim(frozenset({classes.RUNNABLE}), fraction=computing, follows=True),

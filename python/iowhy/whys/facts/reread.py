@@ -3,11 +3,7 @@
 from msgspec import Struct
 
 from iowhy.relations import Relations
-from iowhy.tables import calls
-
-_READS = ", ".join(
-    f"'{one.name}'" for one in calls().values() if one.kind == "read" and one.moves_data
-)
+from iowhy.whys import classes
 
 
 class Reread(Struct, frozen=True):
@@ -22,17 +18,17 @@ class Reread(Struct, frozen=True):
 
 
 # A call that moves little costs more than what it copies.
-_READ = """
+_READ = f"""
 WITH asked AS (
     SELECT tgid, dev, ino, sum(done_bytes) AS read_bytes, sum(cpu_ns) AS cpu_ns
     FROM calls_by_file
-    WHERE name IN ({reads}) AND NOT tiny AND file_kind = 'file' AND cpu_ns IS NOT NULL
+    WHERE name IN {classes.quoted(classes.DATA_READS)} AND NOT tiny AND file_kind = 'file' AND cpu_ns IS NOT NULL
     GROUP BY tgid, dev, ino
 ), found AS (
     SELECT a.read_bytes, f.size_bytes, f.path,
         a.cpu_ns * (1 - f.size_bytes / a.read_bytes::DOUBLE) AS again_cpu_ns
     FROM asked a JOIN named_files f ON f.dev = a.dev AND f.ino = a.ino
-    WHERE f.size_bytes > 0 AND a.read_bytes >= {times} * f.size_bytes
+    WHERE f.size_bytes > 0 AND a.read_bytes >= {{times}} * f.size_bytes
 )
 SELECT sum(read_bytes)::BIGINT AS read_bytes, sum(size_bytes)::BIGINT AS size_bytes, sum(again_cpu_ns)::DOUBLE AS again_cpu_ns,
     arg_max(path, again_cpu_ns) AS path, count(*) AS files
@@ -44,5 +40,4 @@ def reread(relations: Relations, times: float) -> Reread | None:
     """Of the files of which one process read so many times what they have; None if there is none, or that is not known."""
     if not relations.has("syscalls"):
         return None
-    found = relations.read(Reread, _READ.format(reads=_READS, times=times))
-    return found[0] if found else None
+    return relations.first(Reread, _READ.format(times=times))

@@ -77,33 +77,28 @@ _TOTALS = f"(SELECT sum(calls) FROM syscall_totals WHERE name IN ({_CALLS}))"
 _CALLED = "(SELECT sum(calls) FROM call_sums)"
 _ENDED = "(SELECT sum(calls) - sum(unfinished) FROM call_sums)"
 
-#: Requests by the counters of disks, of those disks of which any request was seen, or of all where there is none.
-_COUNTED = """
-SELECT sum(least(coalesce(r.requests, 0), d.counted)), sum(d.counted)
-FROM (
-  SELECT dev, sum(reads) + sum(writes) + coalesce(sum(flushes), 0) AS counted
-  FROM disk_steps GROUP BY dev
-) AS d
-LEFT JOIN (
-  SELECT dev, sum(requests) AS requests FROM request_sums WHERE op IN ('read', 'write', 'flush') GROUP BY dev
-) AS r ON r.dev = d.dev
-WHERE d.counted > {few} AND (r.dev IS NOT NULL OR (SELECT count(*) FROM request_sums) = 0)
-"""
-
-#: The same in time, where any are missing: of few that are lost, one may have taken most of it.
-_TIMED = """
-SELECT sum(least(coalesce(r.time_ns, 0), d.time_ns)), sum(d.time_ns)
-FROM (
-  SELECT dev, sum(reads) + sum(writes) + coalesce(sum(flushes), 0) AS counted,
+#: Requests and their time by disk: as its counters have them, and as rows have them.
+_OF_DISKS = """(
+  SELECT dev, sum(reads) + sum(writes) + coalesce(sum(flushes), 0) AS requests,
     sum(read_ns) + sum(write_ns) + coalesce(sum(flush_ns), 0) AS time_ns
   FROM disk_steps GROUP BY dev
-) AS d
-JOIN (
+)"""
+_OF_ROWS = """(
   SELECT dev, sum(requests) AS requests, sum(time_ns) AS time_ns
   FROM request_sums WHERE op IN ('read', 'write', 'flush') GROUP BY dev
-) AS r ON r.dev = d.dev
-HAVING sum(d.time_ns) >= {spent} * (SELECT end_ns - start_ns FROM recording)
-  AND sum(least(r.requests, d.counted)) < {whole} * sum(d.counted)
+)"""
+#: Of those disks of which any request was seen, or of all where there is none.
+_COUNTED = f"""
+SELECT sum(least(coalesce(r.requests, 0), d.requests)), sum(d.requests)
+FROM {_OF_DISKS} AS d LEFT JOIN {_OF_ROWS} AS r ON r.dev = d.dev
+WHERE d.requests > {{few}} AND (r.dev IS NOT NULL OR (SELECT count(*) FROM request_sums) = 0)
+"""
+#: In time, where any are missing: of few that are lost, one may have taken most of it.
+_TIMED = f"""
+SELECT sum(least(coalesce(r.time_ns, 0), d.time_ns)), sum(d.time_ns)
+FROM {_OF_DISKS} AS d JOIN {_OF_ROWS} AS r ON r.dev = d.dev
+HAVING sum(d.time_ns) >= {{spent}} * (SELECT end_ns - start_ns FROM recording)
+  AND sum(least(r.requests, d.requests)) < {{whole}} * sum(d.requests)
 """
 
 #: Pages that were read by requests, of files that are not read past the cache, and those that the cache saw come; a page of which a part

@@ -42,6 +42,9 @@ NO_QUESTION = [
     ("read-again", "cache-cold cache-thrash filesystem-cpu", "copies out of memory, and what it takes to have pages there"),
     ("read-again", "fuse-daemon overlay-copy-up", "reads, and page faults, opens or writes"),
     ("sync-storm", "cache-cold read-again", "syncs, and reads"),
+    ("device-contended", "syncs-behind-writes", "others' part of the device, and its own"),
+    ("remote-storage", "syncs-behind-writes", "a remote file has no requests here"),
+    ("spills", "syncs-behind-writes", "calls on temporary files, and syncs of others"),
 ]  # fmt: skip
 
 

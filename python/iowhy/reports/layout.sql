@@ -21,6 +21,7 @@
 -- column interleaved_share: allocations that followed another thread's in the same file, share
 -- column dev: device number of the filesystem, id
 -- column ino: inode, id
+-- column object: of a database's file, its table, index or log, text
 -- The block size is the filesystem's; the page size if not known. What fallocate takes on btrfs is among the
 -- extents and not among the allocations: its tracepoints name no file for it.
 SELECT
@@ -40,11 +41,13 @@ SELECT
     CASE WHEN l.phase = 'after' THEN l.allocating_threads END AS allocating_threads,
     CASE WHEN l.phase = 'after' THEN l.interleaved_share END AS interleaved_share,
     l.dev,
-    l.ino
+    l.ino,
+    o.object
 FROM (
     SELECT *, max(coalesce(extents, allocations)) OVER (PARTITION BY dev, ino) AS most
     FROM file_layout
 ) AS l
 LEFT JOIN run_percentiles e ON e.phase = l.phase AND e.dev = l.dev AND e.ino = l.ino
 LEFT JOIN named_files n ON n.dev = l.dev AND n.ino = l.ino
+LEFT JOIN database_objects o ON o.path = n.path
 ORDER BY l.most DESC NULLS LAST, n.path, l.dev, l.ino, l.phase DESC

@@ -96,9 +96,9 @@ def test_a_long_fdatasync_that_computes_is_told_from_a_slow_device(judged: Judge
 
 
 def test_a_call_that_is_named_has_its_own_number(judged: Judge) -> None:
-    """Of 500 syncs 300 are sync_file_range, which take less."""
+    """Of 500 syncs 300 are of another call, which take less."""
     story = Story(2.0).caller("fdatasync", 200, cpu=8 * MS, bytes_=None, reason="journal_commit")
-    story.caller("sync_file_range", 300, tid=11, cpu=1 * MS, bytes_=None, gap="sleep")
+    story.caller("fsync", 300, tid=11, cpu=1 * MS, bytes_=None, gap="sleep")
     found = leads(judged(story), "cpu-serial", 0.5)
     looks = sentence(links_of(found)["syncs-look-long"]).values
     assert (looks["calls"], looks["of_call"], looks["call"]) == (500, 200, "fdatasync")

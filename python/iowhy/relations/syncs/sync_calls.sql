@@ -1,5 +1,6 @@
 -- title: A call, or operation of io_uring or libaio, that is done once data is durable: fsync and the like, and O_SYNC writes
 -- uses: call_kinds, durable_writes, file_operations
+-- sync_file_range writes pages back, and leaves them in the device's cache: it is none.
 -- column tid: thread that made or submitted it, id
 -- column ts_ns: when it began, ns
 -- column end_ns: when it returned; NULL where the end of an operation was not seen, ns
@@ -33,7 +34,7 @@ SELECT
     s.asynchronous
 FROM file_operations s
 JOIN call_kinds k ON k.name = s.name
-WHERE k.kind = 'sync'
+WHERE k.kind = 'sync' AND NOT contains(s.name, 'sync_file_range')
 UNION ALL
 SELECT
     tid,

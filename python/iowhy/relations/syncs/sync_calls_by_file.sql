@@ -33,7 +33,7 @@ SELECT
 FROM operation_sums s
 JOIN call_kinds k ON k.name = s.name
 CROSS JOIN recording r
-WHERE k.kind = 'sync' OR (r.tells_durable AND s.durable)
+WHERE (k.kind = 'sync' AND NOT contains(s.name, 'sync_file_range')) OR (r.tells_durable AND s.durable)
 UNION ALL
 SELECT
     name || ' (O_SYNC)',

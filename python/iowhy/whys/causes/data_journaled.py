@@ -140,6 +140,6 @@ CAUSE = Cause(
     beats=(
         "device-saturated", "device-slow", "journal-entangled", "flush-cost", "dirty-throttled",
         "writeback-scattered", "device-capped", "queue-shallow", "random-access", "small-requests",
-        "file-fragmented",
+        "file-fragmented", "syncs-behind-writes",
     ),
 )  # fmt: skip

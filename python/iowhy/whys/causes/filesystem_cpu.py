@@ -346,6 +346,6 @@ CAUSE = Cause(
         "device-saturated", "device-slow", "flush-cost", "io-throttled", "lock-contended",
         "metadata-cold", "queue-shallow", "random-access", "readahead-poor", "small-requests",
         "sync-storm", "journal-entangled", "writeback-scattered", "file-fragmented",
-        "partial-writes",
+        "partial-writes", "syncs-behind-writes",
     ),
 )  # fmt: skip

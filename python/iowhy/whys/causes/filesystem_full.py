@@ -217,6 +217,6 @@ CAUSE = Cause(
         "sync-storm", "flush-cost", "device-saturated", "device-slow", "queue-shallow",
         "small-requests", "random-access", "writeback-scattered", "file-fragmented",
         "journal-entangled", "device-contended", "data-journaled", "device-capped",
-        "filesystem-cpu", "io-throttled",
+        "filesystem-cpu", "io-throttled", "syncs-behind-writes",
     ),
 )  # fmt: skip

@@ -367,6 +367,6 @@ CAUSE = Cause(
         "metadata-cold", "queue-shallow", "random-access", "readahead-poor", "small-requests",
         "sync-storm", "cache-thrash", "cpu-serial", "cpu-saturated", "filesystem-cpu",
         "data-journaled", "device-capped", "file-fragmented", "filesystem-full", "io-throttled",
-        "journal-entangled", "partial-writes", "writeback-scattered", "not-io",
+        "journal-entangled", "partial-writes", "writeback-scattered", "not-io", "syncs-behind-writes",
     ),
 )  # fmt: skip

@@ -293,6 +293,6 @@ CAUSE = Cause(
         "cache-cold", "queue-shallow", "device-saturated", "device-capped", "device-slow",
         "small-requests", "random-access", "sync-storm", "metadata-cold", "readahead-poor",
         "file-fragmented", "flush-cost", "device-contended", "dirty-throttled",
-        "journal-entangled", "writeback-scattered", "data-journaled",
+        "journal-entangled", "writeback-scattered", "data-journaled", "syncs-behind-writes",
     ),
 )  # fmt: skip

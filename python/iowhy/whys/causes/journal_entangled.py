@@ -174,6 +174,6 @@ CAUSE = Cause(
     settled_by=next_command.SYNC,
     beats=(
         "sync-storm", "flush-cost", "device-contended", "device-saturated", "device-slow",
-        "writeback-scattered", "device-capped", "file-fragmented",
+        "writeback-scattered", "device-capped", "file-fragmented", "syncs-behind-writes",
     ),
 )  # fmt: skip

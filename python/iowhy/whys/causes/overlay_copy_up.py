@@ -246,6 +246,6 @@ CAUSE = Cause(
         "flush-cost", "journal-entangled", "writeback-scattered", "file-fragmented",
         "dirty-throttled", "metadata-cold", "io-throttled", "memory-pressure", "cpu-serial",
         "data-journaled", "device-capped", "filesystem-cpu", "filesystem-full", "fuse-daemon",
-        "remote-storage", "spills", "partial-writes", "cpu-saturated",
+        "remote-storage", "spills", "partial-writes", "cpu-saturated", "syncs-behind-writes",
     ),
 )  # fmt: skip

@@ -1,6 +1,6 @@
 //! TCP connections that a process has, by the address and port of the peer (proc(5), /proc/PID/net/tcp; Documentation/networking/proc_net_tcp).
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -12,6 +12,7 @@ use crate::Roots;
 /// Descriptors that are looked at, and bytes of the kernel's list of connections: a server with more has clients, not peers.
 const DESCRIPTORS: usize = 4096;
 const LISTED_BYTES: u64 = 4 << 20;
+const READ_BYTES: usize = 64 << 10;
 /// Processes that are asked about.
 const PROCESSES: usize = 256;
 
@@ -22,28 +23,57 @@ const LISTENS: &str = "0A";
 pub fn of(roots: &Roots, pids: &[i64]) -> Vec<(i64, SocketAddr)> {
     let asked = pids.iter().take(PROCESSES);
     let asked = asked.map(|&pid| (pid, (pid, roots.proc.join(pid.to_string()))));
-    Aside::new(read).ask(asked).into_iter().flatten().collect()
+    let open: Vec<Open> = Aside::new(open).ask(asked).into_iter().flatten().collect();
+    // The kernel takes milliseconds for a list, which is the same for all processes of a network namespace.
+    let one_of_each: HashMap<&Path, &Open> = open
+        .iter()
+        .map(|one| (one.namespace.as_path(), one))
+        .collect();
+    let asked = one_of_each
+        .into_values()
+        .map(|one| (one.pid, (one.namespace.clone(), one.process.clone())));
+    let lists: HashMap<PathBuf, Vec<Row>> =
+        Aside::new(connections).ask(asked).into_iter().collect();
+    open.iter()
+        .filter_map(|one| Some((one, lists.get(&one.namespace)?)))
+        .flat_map(|(one, rows)| peers(one, rows))
+        .collect()
 }
 
-fn read((pid, process): (i64, PathBuf)) -> Vec<(i64, SocketAddr)> {
-    let own = sockets(&process.join("fd"));
-    if own.is_empty() {
-        return Vec::new();
-    }
-    let rows: Vec<Row> = ["tcp", "tcp6"]
-        .iter()
-        .flat_map(|name| rows(&listed(&process.join("net").join(name))))
-        .collect();
+/// A process with sockets: their inodes, and its network namespace.
+struct Open {
+    pid: i64,
+    process: PathBuf,
+    namespace: PathBuf,
+    sockets: HashSet<u64>,
+}
+
+fn open((pid, process): (i64, PathBuf)) -> Option<Open> {
+    let sockets = sockets(&process.join("fd"));
+    let namespace = fs::read_link(process.join("ns/net")).unwrap_or_else(|_| process.clone());
+    (!sockets.is_empty()).then_some(Open {
+        pid,
+        process,
+        namespace,
+        sockets,
+    })
+}
+
+fn connections((namespace, process): (PathBuf, PathBuf)) -> (PathBuf, Vec<Row>) {
+    let lists = ["tcp", "tcp6"].map(|name| rows(&listed(&process.join("net").join(name))));
+    (namespace, lists.into_iter().flatten().collect())
+}
+
+fn peers<'a>(one: &'a Open, rows: &'a [Row]) -> impl Iterator<Item = (i64, SocketAddr)> + 'a {
     let served: HashSet<u16> = rows
         .iter()
         .filter(|row| row.state == LISTENS)
         .map(|row| row.local.port())
         .collect();
     rows.iter()
-        .filter(|row| row.state == ESTABLISHED && own.contains(&row.inode))
-        .filter(|row| !served.contains(&row.local.port()))
-        .map(|row| (pid, row.peer))
-        .collect()
+        .filter(|row| row.state == ESTABLISHED && one.sockets.contains(&row.inode))
+        .filter(move |row| !served.contains(&row.local.port()))
+        .map(|row| (one.pid, row.peer))
 }
 
 /// Inodes of the sockets that a process has open.
@@ -63,7 +93,8 @@ fn sockets(descriptors: &Path) -> HashSet<u64> {
 }
 
 fn listed(path: &Path) -> String {
-    let mut text = Vec::new();
+    // Each read walks all of the kernel's table.
+    let mut text = Vec::with_capacity(READ_BYTES);
     if let Ok(file) = fs::File::open(path) {
         // What has been read until an error is a list as well.
         let _ = file.take(LISTED_BYTES).read_to_end(&mut text);

@@ -1,6 +1,7 @@
-"""Shares of PostgreSQL's statements beside what its log says that they took, as root: `python -m benchmarks.statements [--exact]`.
+"""Shares of PostgreSQL's statements beside what its log says that they took, as root: `python -m benchmarks.statements [--exact] [ROOT]`.
 
-A thousand short statements a second of pgbench, three sorts that spill, a sleep, and a wait for a lock, of the server that is installed.
+A thousand short statements a second of pgbench, three sorts that spill, a sleep, and a wait for a lock, of the server that is installed there, or
+below ROOT.
 Its log has each with its end of transaction; a client's clock would have the way there and back, too.
 """
 
@@ -103,12 +104,12 @@ def asks(folder: Path, *statements: str) -> None:
     )
 
 
-def measure(exact: bool = False) -> dict[str, tuple[float, float]]:
+def measure(exact: bool = False, root: Path = Path("/")) -> dict[str, tuple[float, float]]:
     """Of each kind of statement its seconds as the server logged them, and as iowhy says."""
-    with tempfile.TemporaryDirectory(dir="/var/tmp") as made:
+    with tempfile.TemporaryDirectory(dir=root / "var/tmp") as made:
         folder = Path(made)
         folder.chmod(0o777)
-        with server(folder, _LOGS) as pid:
+        with server(folder, _LOGS, root) as pid:
             asks(folder, *_MADE)
             return _of_load(folder, pid, exact)
 
@@ -166,9 +167,9 @@ def _kind(statement: str) -> str | None:
     return next((name for name, part in _KINDS.items() if part in statement), None)
 
 
-def table(exact: bool = False) -> str:
+def table(exact: bool = False, root: Path = Path("/")) -> str:
     """Markdown: seconds and shares, and by how many points the shares differ."""
-    found = measure(exact)
+    found = measure(exact, root)
     sums = [sum(one[side] for one in found.values()) for side in (0, 1)]
     lines = ["| statement | the log, s | iowhy, s | points |", "|---|--:|--:|--:|"]
     for kind, (logged, own) in found.items():
@@ -179,4 +180,5 @@ def table(exact: bool = False) -> str:
 
 if __name__ == "__main__":
     os.umask(0o022)
-    print(table("--exact" in sys.argv))
+    roots = [Path(word) for word in sys.argv[1:] if word != "--exact"]
+    print(table("--exact" in sys.argv, *roots))

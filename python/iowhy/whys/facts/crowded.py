@@ -6,10 +6,11 @@ from iowhy.relations import Relations
 
 
 class Crowded(Struct, frozen=True):
-    """Calls and their time, beside other data and alone; `disk_dev` and `path` of most of that time, None if not known.
+    """Calls and their time, beside other data and alone; `disk_dev` and `path` of most of that time, None if not
+    known: a file, or the folder of several.
 
-    `beside_wall_ns`: time in which at least one of those beside other data was under way. `other_bytes`: of other data written there while the recording lasted; `writer`: the process that asked for most of it, None if
-    none did in calls.
+    `beside_wall_ns`: time in which at least one of those beside other data was under way. `other_bytes`: of other data
+    written there while the recording lasted; `writer`: the process that asked for most of it, None if none did in calls.
     """
 
     beside: int
@@ -38,6 +39,9 @@ WITH s AS (
   SELECT * FROM small_syncs
   WHERE disk_dev = (SELECT disk_dev FROM small_syncs GROUP BY disk_dev ORDER BY sum(dur_ns) DESC, disk_dev LIMIT 1)
 ), small AS (SELECT dev, ino, sum(dur_ns) AS ns FROM s GROUP BY dev, ino
+), logs AS (
+  SELECT f.path, regexp_replace(f.path, '/[^/]*$', '') AS folder, x.ns
+  FROM small AS x JOIN named_files AS f ON f.dev = x.dev AND f.ino = x.ino WHERE f.path IS NOT NULL
 ), crowd AS (
   SELECT ts_ns, ts_ns + dur_ns AS end_ns,
     max(ts_ns + dur_ns) OVER (ORDER BY ts_ns, tid ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before_ns
@@ -54,7 +58,7 @@ SELECT count(*) FILTER (WHERE beside_ns > 0) AS beside, coalesce(sum(dur_ns) FIL
   (SELECT coalesce(sum(greatest(0, end_ns - greatest(ts_ns, coalesce(before_ns, ts_ns)))), 0) FROM crowd) AS beside_wall_ns,
   count(*) FILTER (WHERE beside_ns = 0) AS alone, coalesce(sum(dur_ns) FILTER (WHERE beside_ns = 0), 0) AS alone_ns,
   any_value(disk_dev) AS disk_dev,
-  (SELECT arg_max(f.path, x.ns) FROM small AS x JOIN named_files AS f ON f.dev = x.dev AND f.ino = x.ino) AS path,
+  (SELECT CASE WHEN count(*) > 1 THEN folder ELSE max(path) END FROM logs GROUP BY folder ORDER BY sum(ns) DESC, folder LIMIT 1) AS path,
   (SELECT coalesce(sum(q.bytes), 0) FROM command_data_requests AS q
    LEFT JOIN small AS x ON x.dev = q.owner_dev AND x.ino = q.owner_ino
    WHERE q.op = 'write' AND q.owner_kind = 'data' AND x.ino IS NULL AND q.dev = any_value(s.disk_dev)) AS other_bytes,

@@ -113,9 +113,10 @@ def test_a_session_s_time_is_its_own_statements_however_often_others_were_met(
 
 
 def rested(story: Server, number: int, statement: str, took: int, rest: int) -> None:
-    """A run that a reading met as it had ended: by as long as half of its session's rest."""
+    """A run that had ended when a reading met it, anywhere in its session's rest: ten in turn for each of two statements."""
     ended = number * 90 * MS + took
-    story.reading(20, statement, ended + rest // 2, ended - took, ended, span=0, readings=0)
+    met = ended + rest * (number // 2 % 10) // 9
+    story.reading(20, statement, met, ended - took, ended, span=0, readings=0)
 
 
 def test_runs_that_came_and_went_say_how_long_they_take_however_seldom_readings_met_them(

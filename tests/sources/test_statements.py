@@ -237,17 +237,18 @@ def test_for_the_agent_what_sessions_did_is_given_once_and_not_kept() -> None:
 
 
 def test_a_session_whose_runs_readings_miss_has_its_true_share() -> None:
-    """Each 50 ms it runs for 30 ms, and is read 10 ms later; another one is met all the time, and a third one now and then."""
+    """In 50 ms it runs for 30, and is read at any time after; another one is met all the time, and a third one now and then."""
     made = Sampler(Asked(SERVER))
     for number in range(40):
         at = number * 50
-        misses = session(20, "SELECT 1", at - 40, at - 10)
+        rested = 20 * number / 39
+        misses = session(20, "SELECT 1", at - rested - 30, at - rested)
         rare = [session(22, "SELECT a", at - 10, run=number)] if number % 10 == 0 else []
         made.take(
             [misses, session(21, "SELECT b", -10), *rare], BEGIN + at * MS, "PostgreSQL 15", {}
         )
     found = {text: seconds for _, text, _, seconds in made.shares()}
-    assert found["SELECT ?"] == pytest.approx(40 * 0.05 * 30 / (30 + 2 * 10))
+    assert found["SELECT ?"] == pytest.approx(40 * 0.05 * 30 / 50, rel=1e-3)
     assert found["SELECT b"] == pytest.approx(40 * 0.05)
     assert found["SELECT a"] == pytest.approx(4 * 0.05)
     assert made.shares() == []

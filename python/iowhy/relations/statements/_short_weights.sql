@@ -3,12 +3,14 @@
 -- kept: table
 -- Readings that met it are few, and come late while all CPUs are busy: then short runs on a CPU are over. Some servers also say when the last
 -- run of a session that rests began and ended. Of enough of these it is known how long a run takes, and how long its session rests after it:
--- how often readings would meet it. A rest is twice what was seen of it. Where readings meet waits more than twice as often, runs are uneven:
+-- how often readings would meet it. A fifth of the readings meet the first fifth of a rest, whether rests are alike or not (the
+-- mean of what they meet would be of the long ones). Where readings meet waits more than twice as often, runs are uneven:
 -- those that came and went are the short ones, and readings count. What a ring of io_uring is waited for is sleep in the kernel's rows.
 -- column tid: thread of the session, id
 -- column statement_id: statement, id
 -- column kind: class of its wait, or cpu, text
 -- column weight: readings that meet it in that, expected or counted, count
+-- column expected: expected, bool
 WITH ended AS (
     SELECT r.tid, r.statement_id, r.began_ns, r.ended_ns, r.ts_ns
     FROM _sampled_readings r
@@ -18,7 +20,7 @@ WITH ended AS (
     SELECT
         statement_id,
         CAST(sum(ended_ns - began_ns) AS DOUBLE) AS ns,
-        CAST(sum(2 * greatest(ts_ns - ended_ns, 0)) AS DOUBLE) AS rest_ns
+        count(*) * 5 * quantile_cont(CAST(greatest(ts_ns - ended_ns, 0) AS DOUBLE), 0.2) AS rest_ns
     FROM ended
     GROUP BY statement_id
     HAVING count(*) >= 10
@@ -77,12 +79,12 @@ WITH ended AS (
         ON o.statement_id = m.statement_id AND o.kind = m.kind
     WHERE m.kind <> 'cpu' AND m.weight >= 10 AND m.weight > 2 * coalesce(o.weight, 0)
 )
-SELECT m.tid, m.statement_id, m.kind, m.weight
+SELECT m.tid, m.statement_id, m.kind, m.weight, true AS expected
 FROM modelled m
 LEFT JOIN uneven u ON u.statement_id = m.statement_id AND u.kind = m.kind
 WHERE u.kind IS NULL
 UNION ALL
-SELECT m.tid, m.statement_id, m.kind, m.weight
+SELECT m.tid, m.statement_id, m.kind, m.weight, false
 FROM met m
 LEFT JOIN known k ON k.statement_id = m.statement_id
 LEFT JOIN uneven u ON u.statement_id = m.statement_id AND u.kind = m.kind

@@ -46,17 +46,13 @@ WITH long_times AS (
     LEFT JOIN brief b ON b.tid = n.tid
     WHERE b.tid IS NULL AND n.class IN ('user', 'kernel', 'runnable', 'recorder')
 ), cpu_readings AS (
-    SELECT greatest(sum(readings), sum(weight), 1) AS readings
-    FROM (
-        SELECT tid, readings, 0 AS weight FROM _short_readings WHERE kind = 'cpu'
-        UNION ALL
-        SELECT tid, 0, weight FROM _short_weights WHERE kind = 'cpu'
-    ) r
-    WHERE tid NOT IN (SELECT tid FROM brief)
+    SELECT sum(weight) AS readings, sum(CASE WHEN expected THEN 0 ELSE weight END) AS counted
+    FROM _short_weights
+    WHERE kind = 'cpu' AND tid NOT IN (SELECT tid FROM brief)
 ), cpu_scale AS (
-    -- So is what sessions take of a CPU, or wait for one, between two statements, where it is more than readings miss by chance.
+    -- So is what sessions take of a CPU, or wait for one, between two statements, where it is more than counted readings miss by chance.
     SELECT
-        CASE WHEN (r.readings + 3 * sqrt(r.readings)) * e.each_ns < c.ns THEN r.readings * e.each_ns / c.ns ELSE 1 END AS share
+        CASE WHEN (r.readings + 3 * sqrt(r.counted)) * e.each_ns < c.ns THEN r.readings * e.each_ns / c.ns ELSE 1 END AS share
     FROM on_cpu c
     CROSS JOIN cpu_readings r
     CROSS JOIN every_reading e

@@ -3,13 +3,16 @@
 What a recording has of kernels' rows is divided in the same way, by the relations of statements.
 """
 
+from collections import deque
 from collections.abc import Iterable
+from dataclasses import dataclass, field
+from statistics import quantiles
 
 from msgspec import Struct
 
 #: Runs that came and went from which on a statement's are known.
 LEAST = 10
-#: From so many on the older half counts half.
+#: Runs of a statement that are known at a time.
 MOST = 1_000
 
 
@@ -38,17 +41,24 @@ class Reading(Struct):
     holder: int | None
 
 
-class _Known(Struct):
-    """Of runs that came and went: how many, how long they took, and how long their sessions rested after them."""
+@dataclass
+class _Known:
+    """Of runs that came and went: how long the last of them took, and how long their sessions had rested after them when they were read."""
 
-    count: float = 0.0
-    ns: float = 0.0
-    rest_ns: float = 0.0
+    runs_ns: deque[int] = field(default_factory=lambda: deque(maxlen=MOST))
+    rests_ns: deque[int] = field(default_factory=lambda: deque(maxlen=MOST))
 
     @property
     def share(self) -> float:
-        """Of the readings that met such a run, or the rest after it, those in the run."""
-        return self.ns / (self.ns + self.rest_ns) if self.ns else 0.0
+        """Of the readings that met such a run, or the rest after it, those in the run.
+
+        A fifth of the readings meet the first fifth of a rest, whether rests are alike or not.
+        """
+        if len(self.runs_ns) < LEAST:
+            return 0.0
+        ns = sum(self.runs_ns)
+        rest_ns = len(self.rests_ns) * 5 * quantiles(self.rests_ns, n=5, method="inclusive")[0]
+        return ns / (ns + rest_ns)
 
 
 class ShortRuns:
@@ -87,7 +97,9 @@ class ShortRuns:
         known = self._known.get(one.run.statement)
         until_ns = one.at_ns + one.span_ns if one.run.ended_ns is None else one.run.ended_ns
         return (
-            known is not None and known.count >= LEAST and until_ns - one.run.began_ns < 2 * each_ns
+            known is not None
+            and len(known.runs_ns) >= LEAST
+            and until_ns - one.run.began_ns < 2 * each_ns
         )
 
     def _note(self, one: Reading) -> None:
@@ -95,12 +107,8 @@ class ShortRuns:
         if not _came_and_went(one) or run.ended_ns is None or run.ended_ns <= run.began_ns:
             return
         known = self._known.setdefault(run.statement, _Known())
-        if known.count >= MOST:
-            known.count, known.ns, known.rest_ns = known.count / 2, known.ns / 2, known.rest_ns / 2
-        known.count += 1
-        known.ns += run.ended_ns - run.began_ns
-        # A reading is anywhere in the rest: that is twice what was seen of it.
-        known.rest_ns += 2 * max(one.at_ns - run.ended_ns, 0)
+        known.runs_ns.append(run.ended_ns - run.began_ns)
+        known.rests_ns.append(max(one.at_ns - run.ended_ns, 0))
 
 
 def _came_and_went(one: Reading) -> bool:

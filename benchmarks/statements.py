@@ -167,18 +167,17 @@ def _kind(statement: str) -> str | None:
     return next((name for name, part in _KINDS.items() if part in statement), None)
 
 
-def table(exact: bool = False, root: Path = Path("/")) -> str:
+def points(found: dict[str, tuple[float, float]]) -> str:
     """Markdown: seconds and shares, and by how many points the shares differ."""
-    found = measure(exact, root)
     sums = [sum(one[side] for one in found.values()) for side in (0, 1)]
-    lines = ["| statement | the log, s | iowhy, s | points |", "|---|--:|--:|--:|"]
-    for kind, (logged, own) in found.items():
-        points = 100 * (own / sums[1] - logged / sums[0])
-        lines.append(f"| {kind} | {logged:.2f} | {own:.2f} | {points:+.1f} |")
+    lines = ["| statement | the server, s | iowhy, s | points |", "|---|--:|--:|--:|"]
+    for kind, (counted, own) in found.items():
+        off = 100 * (own / sums[1] - counted / sums[0])
+        lines.append(f"| {kind} | {counted:.2f} | {own:.2f} | {off:+.1f} |")
     return "\n".join(lines)
 
 
 if __name__ == "__main__":
     os.umask(0o022)
     roots = [Path(word) for word in sys.argv[1:] if word != "--exact"]
-    print(table("--exact" in sys.argv, *roots))
+    print(points(measure("--exact" in sys.argv, *roots)))

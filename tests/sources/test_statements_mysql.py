@@ -45,9 +45,51 @@ class Fake:
         if "CONNECTION_ID()" in sql and "LIMIT" not in sql:
             return [(99,)]
         if "trx_mysql_thread_id" in sql or "data_lock_waits" in sql:
-            last = ("UPDATE t SET a = 1", "d1", 7) if "SQL_TEXT" in sql else (None, None, None)
-            return [(12, 1011, *last)]
-        return [(12, 1012, "UPDATE t SET a = 2", "Query", 300, "updating", "shop", None, 3)]
+            return [(12, 1011)]
+        if "TIMER_END" not in sql:
+            return [
+                (
+                    12,
+                    1012,
+                    "UPDATE t SET a = 2",
+                    "updating",
+                    "shop",
+                    None,
+                    3,
+                    "Query",
+                    300,
+                    None,
+                    None,
+                )
+            ]
+        now = 1_001 * MS
+        running = (
+            12,
+            1012,
+            "UPDATE t SET a = 2",
+            "updating",
+            "shop",
+            None,
+            3,
+            "Query",
+            700 * MS,
+            None,
+            now,
+        )
+        ended = (
+            11,
+            1011,
+            "UPDATE t SET a = 1",
+            "",
+            "shop",
+            "d1",
+            7,
+            "Sleep",
+            750 * MS,
+            800 * MS,
+            now,
+        )
+        return [running, ended]
 
     def locks(self) -> int:
         return sum("LOCK_WAITS" in one.upper() for one in self.asked)
@@ -62,14 +104,19 @@ def connected(monkeypatch: pytest.MonkeyPatch, fake: Fake) -> mysql.Connection:
 def test_mariadb_is_asked_for_its_processes_unless_statements_are_shown(
     monkeypatch: pytest.MonkeyPatch, on: int, consumer: int, listed: bool
 ) -> None:
+    """A reading takes 2 ms; the server's timer is our clock."""
     fake = Fake("5.5.5-10.11.19-MariaDB", on, consumer)
-    found = connected(monkeypatch, fake).sessions(1_000 * MS)
-    assert found[0] == Session(1012, "UPDATE t SET a = 2", began_ns=700 * MS, wait="Lock: row", holder=1011,
+    made = connected(monkeypatch, fake)
+    monkeypatch.setattr(mysql.time, "time_ns", iter([1_000 * MS, 1_002 * MS]).__next__)
+    found = made.sessions()
+    assert made.read_ns == 1_001 * MS
+    assert found[0] == Session(1012, "UPDATE t SET a = 2", began_ns=(701 if listed else 700) * MS, wait="Lock: row", holder=1011,
                                run=3, database="shop", backend="client backend")  # fmt: skip
     (asked,) = [one for one in fake.asked if "LIMIT" in one]
     assert ("PROCESSLIST WHERE" in asked) == listed
     # Of the holder, the last statement is known where statements are shown.
-    assert [one.text for one in found[1:]] == ([] if listed else ["UPDATE t SET a = 1"])
+    last = [(one.text, one.began_ns, one.ended_ns) for one in found[1:]]
+    assert last == ([] if listed else [("UPDATE t SET a = 1", 750 * MS, 800 * MS)])
 
 
 @pytest.mark.parametrize(("on", "consumer"), [(0, 0), (1, 0)])
@@ -90,12 +137,20 @@ def test_locks_are_asked_for_less_often_than_innodb_renews_them_and_known_betwee
     monkeypatch.setattr(mysql.time, "monotonic", lambda: at[0])
     met = []
     for _ in range(10):
-        met.append(made.sessions(int(at[0] * 1e9)))
+        met.append(made.sessions())
         at[0] += 0.05
     assert fake.locks() == 4
     assert all((one[0].wait, one[0].holder) == ("Lock: row", 1011) for one in met)
-    # The same last statement of the holder is one run, however often it is met.
-    assert len({one[1].began_ns for one in met if len(one) > 1}) == 1
+
+
+def test_a_timer_is_known_as_well_as_the_quickest_reading_says() -> None:
+    clock = mysql._Clock()
+    for timer, before, after in ((5, 100, 400), (205, 310, 330), (305, 350, 800)):
+        clock.read(timer, before, after)
+    assert clock.at(305) == 305 + (105 + 125) // 2
+    # Clocks that are set leave no time that fits.
+    clock.read(1_005, 5_000, 5_010)
+    assert clock.at(1_005) == 5_005
 
 
 @pytest.mark.parametrize(

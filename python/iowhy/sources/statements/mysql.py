@@ -13,15 +13,20 @@ from iowhy.sources.statements.session import Session
 
 _AT_WORK = ("Query", "Execute")
 _LIST = f"""
-SELECT ID, TID, LEFT(INFO, {MOST_CHARACTERS}), COMMAND, TIME_MS, STATE, DB, NULL, QUERY_ID
+SELECT ID, TID, LEFT(INFO, {MOST_CHARACTERS}), STATE, DB, NULL, QUERY_ID, COMMAND, TIME_MS, NULL, NULL
 FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID() AND TID > 0 LIMIT %s
 """
+# The end of a statement that runs is now, so that our own, read first, says what time it is. Sessions keep their last one.
 _SCHEMA = f"""
-SELECT t.PROCESSLIST_ID, t.THREAD_OS_ID, LEFT(e.SQL_TEXT, {MOST_CHARACTERS}), t.PROCESSLIST_COMMAND, e.TIMER_WAIT / 1000000000,
-  t.PROCESSLIST_STATE, t.PROCESSLIST_DB, e.DIGEST, e.EVENT_ID
-FROM performance_schema.threads AS t
-JOIN performance_schema.events_statements_current AS e ON e.THREAD_ID = t.THREAD_ID AND e.NESTING_EVENT_LEVEL = 0
-WHERE t.PROCESSLIST_ID <> CONNECTION_ID() AND t.THREAD_OS_ID > 0 AND e.END_EVENT_ID IS NULL LIMIT %s
+SELECT STRAIGHT_JOIN t.PROCESSLIST_ID, t.THREAD_OS_ID, LEFT(e.SQL_TEXT, {MOST_CHARACTERS}), t.PROCESSLIST_STATE, t.PROCESSLIST_DB,
+  e.DIGEST, e.EVENT_ID, t.PROCESSLIST_COMMAND, e.TIMER_START DIV 1000, IF(e.END_EVENT_ID IS NULL, NULL, e.TIMER_END DIV 1000),
+  n.TIMER_END DIV 1000
+FROM performance_schema.threads AS o
+JOIN performance_schema.events_statements_current AS n ON n.THREAD_ID = o.THREAD_ID AND n.NESTING_EVENT_LEVEL = 0
+JOIN performance_schema.events_statements_current AS e ON e.NESTING_EVENT_LEVEL = 0
+JOIN performance_schema.threads AS t ON t.THREAD_ID = e.THREAD_ID
+WHERE o.PROCESSLIST_ID = CONNECTION_ID() AND t.PROCESSLIST_ID <> CONNECTION_ID() AND t.THREAD_OS_ID > 0
+LIMIT %s
 """
 # InnoDB answers from a copy that it renews only if nobody has asked for 0.1 s.
 _LOCKS_EVERY_S = 0.15
@@ -31,23 +36,17 @@ JOIN information_schema.INNODB_TRX AS w ON w.trx_id = l.requesting_trx_id
 JOIN information_schema.INNODB_TRX AS o ON o.trx_id = l.blocking_trx_id
 """
 _LOCKS_LIST = f"""
-SELECT w.trx_mysql_thread_id, h.TID, NULL, NULL, NULL {_WAITERS}
+SELECT w.trx_mysql_thread_id, h.TID {_WAITERS}
 JOIN information_schema.PROCESSLIST AS h ON h.ID = o.trx_mysql_thread_id
 """
-# With the holder's last statement, which is over.
-_LAST = f"h.THREAD_OS_ID, LEFT(e.SQL_TEXT, {MOST_CHARACTERS}), e.DIGEST, e.EVENT_ID"
-_OVER = """
-LEFT JOIN performance_schema.events_statements_current AS e ON e.THREAD_ID = h.THREAD_ID AND e.NESTING_EVENT_LEVEL = 0
-  AND e.END_EVENT_ID IS NOT NULL
-"""
 _LOCKS_MARIADB = f"""
-SELECT w.trx_mysql_thread_id, {_LAST} {_WAITERS}
-JOIN performance_schema.threads AS h ON h.PROCESSLIST_ID = o.trx_mysql_thread_id {_OVER}
+SELECT w.trx_mysql_thread_id, h.THREAD_OS_ID {_WAITERS}
+JOIN performance_schema.threads AS h ON h.PROCESSLIST_ID = o.trx_mysql_thread_id
 """
-_LOCKS_MYSQL = f"""
-SELECT w.PROCESSLIST_ID, {_LAST} FROM performance_schema.data_lock_waits AS l
+_LOCKS_MYSQL = """
+SELECT w.PROCESSLIST_ID, h.THREAD_OS_ID FROM performance_schema.data_lock_waits AS l
 JOIN performance_schema.threads AS w ON w.THREAD_ID = l.REQUESTING_THREAD_ID
-JOIN performance_schema.threads AS h ON h.THREAD_ID = l.BLOCKING_THREAD_ID {_OVER}
+JOIN performance_schema.threads AS h ON h.THREAD_ID = l.BLOCKING_THREAD_ID
 """
 _CONSUMER = "SELECT COUNT(*) FROM performance_schema.setup_consumers WHERE NAME = 'events_statements_current' AND ENABLED = 'YES'"
 _OWN_LIST = "SELECT TID FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()"
@@ -56,10 +55,27 @@ _OWN_SCHEMA = (
 )
 
 
+class _Clock:
+    """A server's timer by our clock: each reading was after it was asked for and before it was answered."""
+
+    def __init__(self) -> None:
+        self._least_ns, self._most_ns = -(1 << 63), 1 << 63
+
+    def read(self, timer_ns: int, before_ns: int, after_ns: int) -> None:
+        least_ns, most_ns = before_ns - timer_ns, after_ns - timer_ns
+        self._least_ns, self._most_ns = max(self._least_ns, least_ns), min(self._most_ns, most_ns)
+        if self._least_ns > self._most_ns:
+            # One of them was set anew.
+            self._least_ns, self._most_ns = least_ns, most_ns
+
+    def at(self, timer_ns: int) -> int:
+        return timer_ns + (self._least_ns + self._most_ns) // 2
+
+
 class Connection:
     """A session of our own, that reads the others'."""
 
-    #: No server of these says when it was read.
+    #: When sessions were read last.
     read_ns: int | None = None
 
     @staticmethod
@@ -100,10 +116,9 @@ class Connection:
         self._locks = _LOCKS_MARIADB if shown else _LOCKS_LIST
         if not self._mariadb:
             self._locks = _LOCKS_MYSQL
+        self._clock = _Clock()
         self._held: dict[int, int] = {}
         self._asked_s = 0.0
-        #: Of each holder the number of its last statement, and when it was met first.
-        self._last: dict[int, tuple[int, int]] = {}
 
     def _rows(self, sql: str, *values: object) -> Sequence[Sequence[Any]]:
         with self._connection.cursor() as cursor:
@@ -111,22 +126,24 @@ class Connection:
             rows: Sequence[Sequence[Any]] = cursor.fetchall()
             return rows
 
-    def sessions(self, now_ns: int) -> list[Session]:
+    def sessions(self) -> list[Session]:
         """What they do now. Raises pymysql.Error where the server does not answer in time."""
+        before_ns = time.time_ns()
         rows = self._rows(self._sql, self._most)
-        holders: list[Session] = []
-        if any(row[3] in _AT_WORK and row[2] for row in rows):
-            holders = self._ask_locks(now_ns)
+        after_ns = time.time_ns()
+        self.read_ns = (before_ns + after_ns) // 2
+        if rows and rows[0][-1] is not None:
+            self._clock.read(int(rows[0][-1]), before_ns, after_ns)
+            self.read_ns = self._clock.at(int(rows[0][-1]))
+        if any(row[7] in _AT_WORK and row[2] for row in rows):
+            self._ask_locks()
         else:
             self._held = {}
         return [
             Session(
                 thread,
                 text or "",
-                began_ns=began
-                if (began := now_ns - int(float(spent or 0) * 1e6)) and command in _AT_WORK
-                else None,
-                ended_ns=began if command not in _AT_WORK else None,
+                *self._times(command, began, ended, timer),
                 wait=_wait(state, number in self._held),
                 holder=self._held.get(number),
                 id=digest,
@@ -134,38 +151,25 @@ class Connection:
                 database=database,
                 backend="client backend",
             )
-            for number, thread, text, command, spent, state, database, digest, run in rows
+            for number, thread, text, state, database, digest, run, command, began, ended, timer in rows
             if command in (*_AT_WORK, "Sleep")
-        ] + holders
-
-    def _ask_locks(self, now_ns: int) -> list[Session]:
-        """Notes who waits for whom; returns the holders whose statement is over, if the server knows it."""
-        if time.monotonic() < self._asked_s + _LOCKS_EVERY_S:
-            return []
-        rows = self._rows(self._locks)
-        self._asked_s = time.monotonic()
-        self._held = {waiter: holder for waiter, holder, *_ in rows}
-        last = {
-            holder: self._last[holder]
-            if self._last.get(holder, (None, 0))[0] == run
-            else (run, now_ns)
-            for _, holder, text, _, run in rows
-            if text
-        }
-        self._last = last
-        return [
-            Session(
-                holder,
-                text,
-                last[holder][1],
-                last[holder][1],
-                id=digest,
-                run=run,
-                backend="client backend",
-            )
-            for _, holder, text, digest, run in rows
-            if text
         ]
+
+    def _times(
+        self, command: str, began: Any, ended: Any, timer: Any
+    ) -> tuple[int | None, int | None]:
+        """When its statement began and ended: by the server's timer, in ns; of a list by the milliseconds since then."""
+        if timer is not None:
+            return self._clock.at(int(began)), None if ended is None else self._clock.at(int(ended))
+        since = (self.read_ns or 0) - int(float(began or 0) * 1e6)
+        return (since, None) if command in _AT_WORK else (None, since)
+
+    def _ask_locks(self) -> None:
+        """Notes who waits for whom."""
+        if time.monotonic() >= self._asked_s + _LOCKS_EVERY_S:
+            rows = self._rows(self._locks)
+            self._held = {int(waiter): int(holder) for waiter, holder in rows}
+            self._asked_s = time.monotonic()
 
 
 def _wait(state: str | None, held: bool) -> str | None:

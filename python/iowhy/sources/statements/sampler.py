@@ -136,7 +136,7 @@ class Sampler:
     def _read(self, connection: Any, threads: dict[int, tuple[int, int]]) -> None:
         began = time.monotonic()
         before_ns = time.time_ns()
-        sessions = connection.sessions(before_ns) if self._mysql else connection.sessions()
+        sessions = connection.sessions()
         at_ns = connection.read_ns or before_ns + (time.time_ns() - before_ns) // 2
         # What our own session takes is not a statement's.
         sessions.append(Session(connection.thread, "iowhy", connection.began_ns, backend="iowhy"))
@@ -196,7 +196,8 @@ class Sampler:
                 known.ended_ns, known.exact = one.ended_ns, True
                 del self._runs[tid]
             return None
-        if one.ended_ns is not None and self._over.get(tid) == one.began_ns:
+        number = one.began_ns if one.run is None else one.run
+        if one.ended_ns is not None and self._over.get(tid) == number:
             return None
         same = known is not None and (
             known.began_ns == one.began_ns if one.run is None else known.number == one.run
@@ -211,7 +212,7 @@ class Sampler:
         assert known is not None
         if one.ended_ns is not None and known.ended_ns is None:
             known.ended_ns, known.exact = max(one.ended_ns, known.began_ns), True
-            self._over[tid] = known.began_ns
+            self._over[tid] = number
             self._runs.pop(tid, None)
             return known if not same else None
         return known

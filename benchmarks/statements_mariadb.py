@@ -145,7 +145,10 @@ def measure() -> dict[str, tuple[float, float]]:
 
 def _sum(rows: list[tuple[str, float]], part: str) -> float:
     """Of those whose text is of that kind before all others."""
-    of = [next((one for one in _KINDS.values() if re.search(one, text)), "") for text, _ in rows]
+    of = [
+        next((one for one in _KINDS.values() if re.search(one, text, re.IGNORECASE)), "")
+        for text, _ in rows
+    ]
     return sum(float(seconds) for (_, seconds), kind in zip(rows, of, strict=True) if kind == part)
 
 

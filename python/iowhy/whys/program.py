@@ -50,6 +50,7 @@ documentation says so:
     orders = true                       # optional: it changes only the order of what is read
     less = true                         # optional: it leaves work out, instead of doing it on more CPUs
     logged = ["a temporary file"]       # optional: where its log says this (what of sources/formats/app_log.py), too
+    at_once = true                      # optional: it reads as much, but more of it at once
     authors = true                      # optional: the program must be changed; not for users of somebody else's
     object = "orders"                   # of `do`, what is the name of a table or index: replaced by the one that is waited for, if known
     do = "…"
@@ -60,7 +61,7 @@ A remedy is about what the program itself syncs and reads: its processes, if it 
 is known by anything else names its own files, or each of its remedies does. A remedy
 that ends only some of the syncs, or of the reads, gains no more than their share of the time in syncs, or of the time of
 requests that read files, and if that is next to nothing it is not offered. One that changes only an order gains what the cause says of that (by_order of a candidate), one that leaves
-work out likewise (by_less), or if its code is named, the time on CPUs that samples show in it.
+work out or reads more at once likewise (by_less, by_depth), or if its code is named, the time on CPUs that samples show in it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -121,6 +122,7 @@ class Setting(Conditions, frozen=True, kw_only=True, forbid_unknown_fields=True)
     filesystems: tuple[str, ...] = ()
     orders: bool = False
     less: bool = False
+    at_once: bool = False
     authors: bool = False
     logged: tuple[str, ...] = ()
 
@@ -291,6 +293,7 @@ def remedies(
                     of=of,
                     orders=one.orders,
                     less=one.less,
+                    at_once=one.at_once,
                 )
             )
     # What ends some computing saves all of that, another half of it all: they do not compare.

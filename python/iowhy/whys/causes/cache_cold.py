@@ -76,6 +76,7 @@ def find(facts: Facts) -> Candidate | None:
             "cache-cold.cold", "reading {read:bytes} that was not in memory yet", read=bytes_
         ),
         saving=saving.all_of_it("if all data is in memory") if fits else saving.half("bytes"),
+        by_depth=saving.twice("reads at once"),
         by_order=saving.in_disk_order(facts, requests.read_bytes) if way else _NOTHING,
         remedies=_remedies(facts)
         if fits

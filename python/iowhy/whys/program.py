@@ -50,7 +50,7 @@ documentation says so:
     orders = true                       # optional: it changes only the order of what is read
     less = true                         # optional: it leaves work out, instead of doing it on more CPUs
     logged = ["a temporary file"]       # optional: where its log says this (what of sources/formats/app_log.py), too
-    at_once = true                      # optional: it reads as much, but more of it at once
+    at_once = true                      # optional: it reads as much, but more of it at once, whatever the files are called
     authors = true                      # optional: the program must be changed; not for users of somebody else's
     object = "orders"                   # of `do`, what is the name of a table or index: replaced by the one that is waited for, if known
     do = "…"
@@ -348,7 +348,7 @@ def _part(
         return 1.0 if part is None else part
     if of_cpu and remedy.reads:
         return share_of_cpu(facts.relations, Own(files=remedy.reads)) or 0.0
-    if remedy.reads or (of_reads and own.files and not own.tgids):
+    if remedy.reads or (of_reads and own.files and not own.tgids and not remedy.at_once):
         files = Own(files=remedy.reads) if remedy.reads else own
         part = share_of_reads(facts.relations, files)
     elif (of_syncs and (remedy.partial or own != Own())) or (

@@ -275,13 +275,9 @@ def remedies(
                 part = min(part, read_again(facts.relations) or 1.0)
             if part < LISTED:
                 continue
-            of = (
-                "computing"
-                if of_cpu and (one.reads or (one.code and part < 1.0))
-                else "reads"
-                if one.reads or of_reads or one.again
-                else "syncs"
-            )
+            reads = one.reads or of_reads or one.again
+            computing = of_cpu and (one.reads or (one.code and part < 1.0))
+            of = "computing" if computing else "reads" if reads else "syncs"
             ends = "" if part == 1.0 else f" (ends {percent(part)} of the time in {of})"
             found.append(
                 Remedy(

@@ -8,7 +8,7 @@ import pytest
 from iowhy.recordings.manifest import Manifest
 from iowhy.recordings.writer import write_recording
 from iowhy.whys.facts import Facts
-from iowhy.whys.facts.programs import executables
+from iowhy.whys.facts.programs import executables, matched
 from iowhy.whys.finding import CodeFrame, Link
 from iowhy.whys.program import Program, Rule, at_work, in_code, known_by, patterns, programs
 
@@ -145,6 +145,14 @@ def test_a_version_in_the_name_is_the_same_program(comm: str, tmp_path: Path) ->
         ("/usr/lib/python3/dist-packages/pip/_internal/cli/main.py", ""),
     ]
     assert "pip" in known(tmp_path / "x", having)
+
+
+def test_what_python_compiled_is_its_module(tmp_path: Path) -> None:
+    story = Story(1.0)
+    story.file(201, "/usr/lib/torch/utils/data/__pycache__/dataloader.cpython-311.pyc")
+    of = ["*/torch/utils/data/dataloader*", "*/torch/dataloader*"]
+    with Facts(story.made(tmp_path / "x")) as facts:
+        assert matched(facts.relations, of) == {of[0]}
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,7 @@ documentation says so:
     orders = true                       # optional: it changes only the order of what is read
     less = true                         # optional: it leaves work out, instead of doing it on more CPUs
     logged = ["a temporary file"]       # optional: where its log says this (what of sources/formats/app_log.py), too
+    at_once = true                      # optional: it reads as much, but more of it at once, whatever the files are called
     authors = true                      # optional: the program must be changed; not for users of somebody else's
     object = "orders"                   # of `do`, what is the name of a table or index: replaced by the one that is waited for, if known
     do = "…"
@@ -60,7 +61,7 @@ A remedy is about what the program itself syncs and reads: its processes, if it 
 is known by anything else names its own files, or each of its remedies does. A remedy
 that ends only some of the syncs, or of the reads, gains no more than their share of the time in syncs, or of the time of
 requests that read files, and if that is next to nothing it is not offered. One that changes only an order gains what the cause says of that (by_order of a candidate), one that leaves
-work out likewise (by_less), or if its code is named, the time on CPUs that samples show in it.
+work out or reads more at once likewise (by_less, by_depth), or if its code is named, the time on CPUs that samples show in it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -121,6 +122,7 @@ class Setting(Conditions, frozen=True, kw_only=True, forbid_unknown_fields=True)
     filesystems: tuple[str, ...] = ()
     orders: bool = False
     less: bool = False
+    at_once: bool = False
     authors: bool = False
     logged: tuple[str, ...] = ()
 
@@ -273,13 +275,9 @@ def remedies(
                 part = min(part, read_again(facts.relations) or 1.0)
             if part < LISTED:
                 continue
-            of = (
-                "computing"
-                if of_cpu and (one.reads or (one.code and part < 1.0))
-                else "reads"
-                if one.reads or of_reads or one.again
-                else "syncs"
-            )
+            reads = one.reads or of_reads or one.again
+            computing = of_cpu and (one.reads or (one.code and part < 1.0))
+            of = "computing" if computing else "reads" if reads else "syncs"
             ends = "" if part == 1.0 else f" (ends {percent(part)} of the time in {of})"
             found.append(
                 Remedy(
@@ -291,6 +289,7 @@ def remedies(
                     of=of,
                     orders=one.orders,
                     less=one.less,
+                    at_once=one.at_once,
                 )
             )
     # What ends some computing saves all of that, another half of it all: they do not compare.
@@ -345,7 +344,7 @@ def _part(
         return 1.0 if part is None else part
     if of_cpu and remedy.reads:
         return share_of_cpu(facts.relations, Own(files=remedy.reads)) or 0.0
-    if remedy.reads or (of_reads and own.files and not own.tgids):
+    if remedy.reads or (of_reads and own.files and not own.tgids and not remedy.at_once):
         files = Own(files=remedy.reads) if remedy.reads else own
         part = share_of_reads(facts.relations, files)
     elif (of_syncs and (remedy.partial or own != Own())) or (

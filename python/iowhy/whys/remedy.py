@@ -12,7 +12,7 @@ class Remedy(Struct, frozen=True):
     `link` documents it, `program` is whose setting it is. `for_authors`: it takes a change of the program, `for_layouts`: another layout of
     its files (neither is for who only uses a program that is known). `part` (0..1) is how much of the
     finding's time it is about, counted by the time `of` its syncs, reads or computing. `orders`: it changes only the order of what is read,
-    `less`: it leaves work out. `looks`: it saves nothing yet, and shows what would.
+    `less`: it leaves work out, `at_once`: it reads as much, more of it at a time. `looks`: it saves nothing yet, and shows what would.
     """
 
     do: Sentence
@@ -25,6 +25,7 @@ class Remedy(Struct, frozen=True):
     of: str = "syncs"
     orders: bool = False
     less: bool = False
+    at_once: bool = False
     looks: bool = False
 
     @property

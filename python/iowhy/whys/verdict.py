@@ -375,7 +375,8 @@ def _saving(candidate: Candidate, remedy: Remedy) -> Saving:
     """What one remedy can save: a finding's other remedies may need something else, and save something else."""
     if remedy.of == "computing":
         return Saving(1.0, "if all that it reads again fits into its buffers")
-    special = candidate.by_order if remedy.orders else candidate.by_less if remedy.less else None
+    kinds = {"orders": candidate.by_order, "less": candidate.by_less, "at_once": candidate.by_depth}
+    special = next((one for kind, one in kinds.items() if getattr(remedy, kind)), None)
     return special or candidate.by_remedy.get(remedy, candidate.saving)
 
 

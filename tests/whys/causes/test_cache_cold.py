@@ -18,6 +18,33 @@ def test_a_first_pass(judged: Judge) -> None:
     leads(judged(story), "cache-cold", 0.85)
 
 
+@pytest.mark.parametrize(
+    ("of", "remedy"),
+    [
+        (["/usr/bin/restic"], "restic.read-more"),
+        # Its own files are checkpoints: samples have any name.
+        (
+            ["/usr/lib/libtorch_cpu.so.2", "/usr/lib/torch/utils/data/dataloader.py"],
+            "pytorch.workers",
+        ),
+    ],
+)
+def test_more_reads_at_once_end_none_of_them(judged: Judge, of: list[str], remedy: str) -> None:
+    """Who reads two files at a time waits for half of it; what is in memory already is not waited for at all."""
+    files = [1000 + number % 20 for number in range(100)]
+    story = Story(2.0).caller("read", 100, blocked=18 * MS, bytes_=512 * KIB, ino=files)
+    story.requests(400, bytes_=128 * KIB, service=4 * MS)
+    story.cache(lookups=12_800, misses=400, readahead=12_400)
+    story.tables["threads"][0]["comm"] = "restic"
+    for number, path in enumerate(of, 900):
+        story.file(number, path)
+    for number in set(files):
+        story.file(number, f"/data/{number}")
+    fixes = leads(judged(story), "cache-cold", 0.85).fixes
+    assert fixes[0].do.id == remedy
+    assert fixes[0].gain == pytest.approx(max(one.gain for one in fixes) / 2)
+
+
 def test_not_what_it_wrote_past_the_cache_itself(judged: Judge) -> None:
     """It reads back what direct writes put on the device: the device is what it waits for, both times."""
     story = Story(4.0)

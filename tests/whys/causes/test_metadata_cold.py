@@ -2,6 +2,7 @@
 
 import pytest
 
+from iowhy.whys.finding import Finding
 from tests.numbers_told import tells
 
 from ..conftest import Judge, absent, chain, finding, fixes_of, leads
@@ -45,6 +46,27 @@ def test_more_walkers_save_only_the_pauses_of_a_single_head(judged: Judge) -> No
     quick.tables["devices"][0]["rotational"] = False
     found = leads(judged(quick), "metadata-cold", 0.75)
     assert "xargs" in found.remedies[0] and found.gain == pytest.approx(7 / 8 * found.share)
+
+
+@pytest.mark.parametrize("turns", [True, False])
+def test_so_does_a_programs_setting_that_reads_more_at_once(judged: Judge, turns: bool) -> None:
+    """restic's saves as much as other walkers do, on both."""
+    story = walk()
+    story.tables["devices"][0]["rotational"] = turns
+    walkers = _gains(finding(judged(story), "metadata-cold"))["metadata-cold.parallel-walk"]
+    story.tables["threads"][0]["comm"] = "restic"
+    story.file(301, "/usr/bin/restic")
+    for number in range(20):
+        story.file(1000 + number, f"/data/{number}")
+        parts = {"cpu_ns": 1000, "runnable_ns": 0, "blocked_ns": 0, "sleeping_ns": 0}
+        story.call(START + number, "read", parts, tid=10, ino=1000 + number, offset=0, bytes_=KIB)
+    assert _gains(finding(judged(story), "metadata-cold"))["restic.read-more"] == pytest.approx(
+        walkers
+    )
+
+
+def _gains(found: Finding) -> dict[str, float]:
+    return dict(zip(fixes_of(found), (one.gain for one in found.fixes), strict=True))
 
 
 @pytest.mark.parametrize("program", ["/usr/bin/find", "/usr/bin/find.busybox"])

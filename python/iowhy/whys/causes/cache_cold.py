@@ -76,6 +76,7 @@ def find(facts: Facts) -> Candidate | None:
             "cache-cold.cold", "reading {read:bytes} that was not in memory yet", read=bytes_
         ),
         saving=saving.all_of_it("if all data is in memory") if fits else saving.half("bytes"),
+        by_depth=_at_once(facts, read or bytes_),
         by_order=saving.in_disk_order(facts, requests.read_bytes) if way else _NOTHING,
         remedies=_remedies(facts)
         if fits
@@ -86,6 +87,12 @@ def find(facts: Facts) -> Candidate | None:
         else (),
         confidence=0.85,
     )
+
+
+def _at_once(facts: Facts, moved_bytes: float) -> Saving:
+    """Twice as many at once take half of the time, unless the device moves no more."""
+    moves = saving.all_but_moving(facts, (classes.READ,), moved_bytes, "with more reads at once")
+    return min(saving.twice("reads at once"), moves, key=lambda one: one.part)
 
 
 def _fetching(facts: Facts, part: float) -> tuple[Claim, ...]:

@@ -80,6 +80,7 @@ def find(facts: Facts) -> Candidate | None:
             requests=read.requests,
         ),
         saving=_in_order(facts, read) if one_head else _EIGHT_AT_ONCE,
+        by_depth=_pauses(facts) if one_head else None,
         by_less=saving.half("names to look up"),
         by_order=None if one_head else Saving(0.0, "seeks take no time on this device"),
         # A head goes from place to place whoever asks: a shorter way comes first, and more walkers only fill its pauses.

@@ -65,14 +65,17 @@ def _called(comm: str, name: str) -> bool:
 
 
 def matched(relations: Relations, patterns: Sequence[str]) -> frozenset[str]:
-    """Of some patterns of paths (GLOB), those that a file of the recording has."""
+    """Of some patterns of paths (GLOB), those that a file of the recording has. What Python compiled is where its source is."""
     if not patterns or not relations.has("files"):
         return frozenset()
     # Few paths have the longest fixed part of any: only these are compared.
     parts = sorted({max(re.split(r"[*?]|\[[^]]*\]", one), key=len) for one in patterns})
     some = text_literal("|".join(map(re.escape, parts)))
     rows = relations.rows(
-        f"SELECT DISTINCT path FROM ({seen_paths(relations)}) AS s WHERE regexp_matches(path, {some})"
+        f"""
+        SELECT path FROM (SELECT DISTINCT replace(path, '/__pycache__/', '/') AS path FROM ({seen_paths(relations)}) AS s)
+        WHERE regexp_matches(path, {some})
+        """
     )
     paths = [path for (path,) in rows]
     return frozenset(one for one in set(patterns) if any(fnmatchcase(path, one) for path in paths))

@@ -73,7 +73,7 @@ from iowhy.package_files import files_by_name
 from iowhy.sentences import named
 from iowhy.units import percent
 from iowhy.whys import classes
-from iowhy.whys.applies import Conditions, applies
+from iowhy.whys.applies import Conditions, applies, given
 from iowhy.whys.evidence import direct_io
 from iowhy.whys.facts import Facts, filesystems
 from iowhy.whys.facts.compressing import share_of_code
@@ -247,13 +247,13 @@ def remedies(
     """What the programs at work can be set to against a cause, each with its risk and link.
 
     `of_syncs` says that the finding's time is waiting for syncs, `of_reads` for reads: then a remedy is worth those that it ends. Those that
-    end most come first, else as the programs' files have them. `of_cpu` says that it is time on CPUs, or waiting for one.
+    end most come first, else those of the program that was typed, else as the programs' files have them. `of_cpu` says that it is time on CPUs, or waiting for one.
     """
     calls = _heaviest(facts, of_cpu=of_cpu)
     computes = facts.budget.elapsed(classes.USER) > facts.budget.elapsed(classes.KERNEL)
     kind = _waited_for(facts)
     found = []
-    for program in known:
+    for program in sorted(known, key=lambda one: given(facts.run.argv, one.names) is None):
         for id_, one in program.remedies.items():
             if cause not in one.causes or (one.calls and not calls.intersection(one.calls)):
                 continue

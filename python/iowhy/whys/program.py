@@ -33,6 +33,7 @@ documentation says so:
     syncing_threads = 2                 # optional: only where so many threads or more sync files of `syncs`
     reads = ["*.jar"]                   # optional: patterns of the files whose reads it ends (of a cause about CPUs: what these calls
                                         # take of them, from the page cache); without: of any
+    ends_calls = ["getdents64"]         # optional: calls on names that it leaves out, of a finding about such
     words = ["--checksum"]              # optional, as all down to again (iowhy.whys.applies): only where it was typed with
                                         # a word of one of these patterns; if not known how it was typed, too
     unless = ["-j*"]                    # not where it was typed with one of these
@@ -74,14 +75,14 @@ from iowhy.sentences import named
 from iowhy.units import percent
 from iowhy.whys import classes
 from iowhy.whys.applies import Conditions, applies, given
-from iowhy.whys.evidence import direct_io
+from iowhy.whys.evidence import claimed, direct_io
 from iowhy.whys.facts import Facts, filesystems
 from iowhy.whys.facts.compressing import share_of_code
 from iowhy.whys.facts.programs import executables, matched
 from iowhy.whys.facts.read_files import share_of_cpu, share_of_reads
 from iowhy.whys.facts.requests import read_again
 from iowhy.whys.facts.synced import Own, share_of_syncs, threads_that_sync
-from iowhy.whys.finding import Link
+from iowhy.whys.finding import Claim, Link
 from iowhy.whys.in_which_statement import most_waited_for
 from iowhy.whys.remedy import Remedy
 from iowhy.whys.thresholds import LISTED
@@ -116,6 +117,7 @@ class Setting(Conditions, frozen=True, kw_only=True, forbid_unknown_fields=True)
     syncs_by: str = ""
     syncing_threads: int | None = None
     reads: tuple[str, ...] = ()
+    ends_calls: tuple[str, ...] = ()
     computes: bool = False
     code: tuple[str, ...] = ()
     filesystems: tuple[str, ...] = ()
@@ -243,11 +245,12 @@ def remedies(
     of_syncs: bool,
     of_reads: bool = False,
     of_cpu: bool = False,
+    claims: tuple[Claim, ...] = (),
 ) -> tuple[Remedy, ...]:
     """What the programs at work can be set to against a cause, each with its risk and link.
 
     `of_syncs` says that the finding's time is waiting for syncs, `of_reads` for reads: then a remedy is worth those that it ends. Those that
-    end most come first, else those of the program that was typed, else as the programs' files have them. `of_cpu` says that it is time on CPUs, or waiting for one.
+    end most come first, else those of the program that was typed, else as the programs' files have them. `of_cpu` says that it is time on CPUs, or waiting for one, `claims` which time.
     """
     calls = _heaviest(facts, of_cpu=of_cpu)
     computes = facts.budget.elapsed(classes.USER) > facts.budget.elapsed(classes.KERNEL)
@@ -268,13 +271,17 @@ def remedies(
             if not applies(facts, program.names, one) or not _shared(facts, one):
                 continue
             own = _own(facts, program)
-            part = _part(facts, one, own, of_syncs=of_syncs, of_reads=of_reads, of_cpu=of_cpu)
+            part = left_out = _left_out(facts, one, claims)
+            if part is None:
+                part = _part(facts, one, own, of_syncs=of_syncs, of_reads=of_reads, of_cpu=of_cpu)
             if one.again and direct_io(facts):
                 part = min(part, read_again(facts.relations) or 1.0)
             if part < LISTED:
                 continue
             of = (
-                "computing"
+                "calls"
+                if left_out is not None
+                else "computing"
                 if of_cpu and (one.reads or (one.code and part < 1.0))
                 else "reads"
                 if one.reads or of_reads or one.again
@@ -334,6 +341,17 @@ def _own(facts: Facts, program: Program) -> Own:
     """What of the recording is the program's: all if it is alone, else the work of its processes and what concerns its files."""
     alone = program.tgids and (facts.threads.processes or 0) <= len(program.tgids)
     return Own() if alone else Own(program.tgids, program.own, program.next_to)
+
+
+def _left_out(facts: Facts, remedy: Setting, claims: tuple[Claim, ...]) -> float | None:
+    """Of the time that is claimed of calls, the share of those that a remedy leaves out; None if neither is so."""
+    ends = frozenset(remedy.ends_calls)
+    if not ends or not claims or any(claim.calls is None for claim in claims):
+        return None
+    of = [replace(claim, calls=ends.intersection(claim.calls or ())) for claim in claims]
+    every = claimed(facts, claims)
+    part = claimed(facts, of) / every if every else 0.0
+    return 1.0 if part >= ALL else part
 
 
 def _part(

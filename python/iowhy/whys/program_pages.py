@@ -159,6 +159,9 @@ def _ended(remedy: Setting) -> str:
     """Which syncs or reads a remedy ends, where not all."""
     if remedy.code:
         return f": ends computing in {_listed(remedy.code, ' and ')}"
+    if remedy.ends_calls:
+        files = f" and reads of {_listed(remedy.reads, ' and ')}" if remedy.reads else ""
+        return f": ends calls of {_listed(remedy.ends_calls, ' and ')}{files}"
     if remedy.reads:
         return f": ends reads of {_listed(remedy.reads, ' and ')}"
     if not remedy.partial:

@@ -278,15 +278,7 @@ def remedies(
                 part = min(part, read_again(facts.relations) or 1.0)
             if part < LISTED:
                 continue
-            of = (
-                "calls"
-                if left_out is not None
-                else "computing"
-                if of_cpu and (one.reads or (one.code and part < 1.0))
-                else "reads"
-                if one.reads or of_reads or one.again
-                else "syncs"
-            )
+            of = "calls" if left_out is not None else _of(one, part, reads=of_reads, cpu=of_cpu)
             ends = "" if part == 1.0 else f" (ends {percent(part)} of the time in {of})"
             found.append(
                 Remedy(
@@ -302,6 +294,13 @@ def remedies(
             )
     # What ends some computing saves all of that, another half of it all: they do not compare.
     return tuple(sorted(found, key=lambda one: -1.0 if one.of == "computing" else -one.part))
+
+
+def _of(one: Setting, part: float, *, reads: bool, cpu: bool) -> str:
+    """What its part is a part of."""
+    if cpu and (one.reads or (one.code and part < 1.0)):
+        return "computing"
+    return "reads" if one.reads or reads or one.again else "syncs"
 
 
 def _about(facts: Facts, one: Setting) -> str:

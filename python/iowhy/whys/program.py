@@ -43,6 +43,7 @@ documentation says so:
     bytes_at_most = 32768               # only where its reads and writes moved so many bytes each, on average, or fewer
     without_files = ["*-wal"]           # only if there is no file of any of these patterns
     without_calls = ["ioctl"]           # only if none of these calls was made
+    without_done = ["link"]             # only if none of these calls succeeded
     single_threaded = true              # only where no process has a second thread
     processes_at_most = 2               # only where no more processes than so many were at work
     shrinks = true                      # only where it, or those that `worked`, read more than they write: who takes apart does not
@@ -204,7 +205,8 @@ def at_work(facts: Facts) -> tuple[Program, ...]:
     if facts.run.pasted:
         return ()
     rules = [rule for one in heads() for rule in one.known_by]
-    seen = matched(facts.relations, [text for rule in rules for text in patterns(rule)])
+    every = [text for rule in rules for text in patterns(rule)]
+    seen = matched(facts.relations, every, installed=True)
     asked = (r.executable for r in rules if r.executable and seen.issuperset(patterns(r)))
     return known_by(executables(facts.relations, asked), seen)
 

@@ -13,7 +13,7 @@ from iowhy.whys.facts.spilled import BYTES_MIN, READ_BACK, Spilled, Spiller
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
 from iowhy.whys.remedy import Remedy
 
-# What is kept in memory is put there once, too: of the CPU time in calls, writing it the first time stays.
+# Of the CPU time in calls on files that are not temporary by their names: what a program hands on is written all the same.
 COMPUTING = 0.5
 WAITS = classes.STORAGE | {classes.THROTTLED, classes.LOCK, classes.MEMORY}
 
@@ -50,6 +50,7 @@ def find(facts: Facts) -> Candidate | None:
         return None
     # Of the time that it is about, what waits for a device.
     waits = evidence.claimed(facts, waiting) / share
+    computes = found.named_part + COMPUTING * (1 - found.named_part)
     faster = (_FASTER,) if waits * share >= thresholds.LISTED else ()
     return Candidate(
         claims=(*waiting, computing),
@@ -60,7 +61,7 @@ def find(facts: Facts) -> Candidate | None:
             written=found.written_bytes,
             read=found.read_bytes,
         ),
-        saving=Saving(waits + COMPUTING * (1 - waits), "if it all fits into memory"),
+        saving=Saving(waits + computes * (1 - waits), "if it all fits into memory"),
         by_remedy={_FASTER: Saving(waits, "if the device took no time")},
         remedies=(*_of_statement(found.by), _MEMORY, *faster),
         needs=("syscalls", "files"),
@@ -163,8 +164,8 @@ CAUSE = Cause(
             "what is written and deleted unread is a log or an output",
         ),
         Threshold(
-            "of the CPU time in calls on them, what more memory could save", COMPUTING, "share",
-            "what a program keeps in its memory is put there once, which takes as long as writing it; it is not read back",
+            "of the CPU time in calls on them, what more memory could save if they are not temporary by their names", COMPUTING, "share",
+            "what may be handed on (the volumes of a backup) has to be written all the same; it is only not read back",
         ),
     ),
     fooled_by=(

@@ -305,6 +305,21 @@ def test_many_cpus_are_told_to_what_compresses_and_not_to_what_takes_apart(
     assert ("on all CPUs" in said) is told
 
 
+@pytest.mark.parametrize("typed", ["tar", "gzip"])
+def test_a_setting_of_what_was_typed_comes_before_those_of_what_that_started(
+    typed: str, tmp_path: Path
+) -> None:
+    """Both could end the same computing; whoever typed tar has no gzip to replace."""
+    story = Story(2.0, argv=(typed, "a")).thread(10, user=0.4).thread(20, user=0.5, tgid=20)
+    for ino, name in enumerate(("tar", "gzip"), 900):
+        story.file(ino, f"/usr/bin/{name}")
+        story.tables["threads"][ino - 900]["comm"] = name
+    said = _remedies(tmp_path / "x", story, "cpu-serial")
+    assert ("zstd -T0" in said and "pigz" in said) and (
+        (said.index("zstd -T0") < said.index("pigz")) is (typed == "tar")
+    )
+
+
 @pytest.mark.parametrize(("name", "told"), [("rustc", True), ("mine", False)])
 def test_a_compiler_is_sped_up_where_it_works(name: str, told: bool, tmp_path: Path) -> None:
     """cargo run is mostly the program that it runs."""
@@ -367,34 +382,3 @@ def test_an_archive_of_classes_is_told_to_who_waits_for_classes(
     if told == "ends 75 %":
         at = cold.remedies.index(sharing[0])
         assert cold.remedy_gains[at] == pytest.approx(0.75 * max(cold.remedy_gains), rel=0.01)
-
-
-def _packing(files: int, far: int, near: int) -> Story:
-    """tar reads so many small files; a tenth of the requests takes `near`, the others `far`."""
-    story = Story(2.0).cache(lookups=files, misses=files)
-    story.caller("read", files, blocked=1800 * MS // files, ino=list(range(1000, 1000 + files)))
-    story.requests(files, bytes_=4 * KIB, service=far, jump=True)
-    for row in story.tables["block_requests"][1 : 1 + files // 10]:
-        row["complete_ns"] = int(str(row["issue_ns"])) + near
-    return _at_work("tar", "/usr/bin/tar", story)
-
-
-@pytest.mark.parametrize(
-    ("files", "far", "near", "gained"),
-    [(201, 8 * MS, MS, 7 / 8), (201, 8 * MS, 3 * MS, 5 / 8), (201, 8 * MS, 8 * MS, 0), (1601, MS, 0, 0)],
-)  # fmt: skip
-def test_an_order_gains_the_way_and_not_the_data(
-    judged: Judge, files: int, far: int, near: int, gained: float
-) -> None:
-    """Where every way takes as long (a server far away), or none takes any, an order gains nothing."""
-    found = leads(judged(_packing(files, far, near or MS)), "cache-cold", 0.85)
-    assert found.gain == found.remedy_gains[0]
-    again = fixes_of(found).index("shared.warm-cache")
-    assert found.remedy_gains[again] == pytest.approx(found.share)
-    assert ("--sort=inode" in found.remedies[0]) is (gained > 0)
-    if gained:
-        assert found.gain == pytest.approx(gained * found.share, rel=0.1)
-        assert "as quick as the quickest tenth" in found.gain_condition
-    else:
-        assert not any("--sort" in one for one in found.remedies)
-        assert found.gain_condition == "if all data is in memory"

@@ -33,6 +33,7 @@ class Conditions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     bytes_at_most: int | None = None
     without_files: tuple[str, ...] = ()
     without_calls: tuple[str, ...] = ()
+    without_done: tuple[str, ...] = ()
     single_threaded: bool = False
     processes_at_most: int | None = None
     shrinks: bool = False
@@ -49,6 +50,7 @@ def applies(facts: Facts, names: Iterable[str], remedy: Conditions) -> bool:
         and _moves_so(facts, remedy)
         and (remedy.bytes_at_most is None or (_bytes_each(facts) or 0) <= remedy.bytes_at_most)
         and not facts.calls.by_name.keys() & set(remedy.without_calls)
+        and not any(_done(facts, name) for name in remedy.without_done)
         and not matched(facts.relations, remedy.without_files)
         and (not remedy.single_threaded or facts.threads.count == facts.threads.processes)
         and (facts.threads.processes or 0) <= (remedy.processes_at_most or math.inf)
@@ -75,6 +77,12 @@ def _moves_so(facts: Facts, remedy: Conditions) -> bool:
         return True
     most = remedy.files_written_at_most
     return moved.read >= (remedy.files_read or 0) and (most is None or moved.written <= most)
+
+
+def _done(facts: Facts, name: str) -> bool:
+    """Whether such a call succeeded: who links first and copies where that is refused has called in vain."""
+    group = facts.calls.by_name.get(name)
+    return group is not None and group.errors < group.calls
 
 
 def _shrinks(facts: Facts, names: Iterable[str]) -> bool:

@@ -33,6 +33,7 @@ documentation says so:
     syncing_threads = 2                 # optional: only where so many threads or more sync files of `syncs`
     reads = ["*.jar"]                   # optional: patterns of the files whose reads it ends (of a cause about CPUs: what these calls
                                         # take of them, from the page cache); without: of any
+    ends_calls = ["getdents64"]         # optional: calls on names that it leaves out, of a finding about such
     words = ["--checksum"]              # optional, as all down to again (iowhy.whys.applies): only where it was typed with
                                         # a word of one of these patterns; if not known how it was typed, too
     unless = ["-j*"]                    # not where it was typed with one of these
@@ -42,6 +43,7 @@ documentation says so:
     bytes_at_most = 32768               # only where its reads and writes moved so many bytes each, on average, or fewer
     without_files = ["*-wal"]           # only if there is no file of any of these patterns
     without_calls = ["ioctl"]           # only if none of these calls was made
+    without_done = ["link"]             # only if none of these calls succeeded
     single_threaded = true              # only where no process has a second thread
     processes_at_most = 2               # only where no more processes than so many were at work
     shrinks = true                      # only where it, or those that `worked`, read more than they write: who takes apart does not
@@ -74,15 +76,15 @@ from iowhy.package_files import files_by_name
 from iowhy.sentences import named
 from iowhy.units import percent
 from iowhy.whys import classes
-from iowhy.whys.applies import Conditions, applies
-from iowhy.whys.evidence import direct_io
+from iowhy.whys.applies import Conditions, applies, given
+from iowhy.whys.evidence import claimed, direct_io
 from iowhy.whys.facts import Facts, filesystems
 from iowhy.whys.facts.compressing import share_of_code
 from iowhy.whys.facts.programs import executables, matched
 from iowhy.whys.facts.read_files import share_of_cpu, share_of_reads
 from iowhy.whys.facts.requests import read_again
 from iowhy.whys.facts.synced import Own, share_of_syncs, threads_that_sync
-from iowhy.whys.finding import Link
+from iowhy.whys.finding import Claim, Link
 from iowhy.whys.in_which_statement import most_waited_for
 from iowhy.whys.remedy import Remedy
 from iowhy.whys.thresholds import LISTED
@@ -117,6 +119,7 @@ class Setting(Conditions, frozen=True, kw_only=True, forbid_unknown_fields=True)
     syncs_by: str = ""
     syncing_threads: int | None = None
     reads: tuple[str, ...] = ()
+    ends_calls: tuple[str, ...] = ()
     computes: bool = False
     code: tuple[str, ...] = ()
     filesystems: tuple[str, ...] = ()
@@ -204,7 +207,8 @@ def at_work(facts: Facts) -> tuple[Program, ...]:
     if facts.run.pasted:
         return ()
     rules = [rule for one in heads() for rule in one.known_by]
-    seen = matched(facts.relations, [text for rule in rules for text in patterns(rule)])
+    every = [text for rule in rules for text in patterns(rule)]
+    seen = matched(facts.relations, every, installed=True)
     asked = (r.executable for r in rules if r.executable and seen.issuperset(patterns(r)))
     return known_by(executables(facts.relations, asked), seen)
 
@@ -245,17 +249,18 @@ def remedies(
     of_syncs: bool,
     of_reads: bool = False,
     of_cpu: bool = False,
+    claims: tuple[Claim, ...] = (),
 ) -> tuple[Remedy, ...]:
     """What the programs at work can be set to against a cause, each with its risk and link.
 
     `of_syncs` says that the finding's time is waiting for syncs, `of_reads` for reads: then a remedy is worth those that it ends. Those that
-    end most come first, else as the programs' files have them. `of_cpu` says that it is time on CPUs, or waiting for one.
+    end most come first, else those of the program that was typed, else as the programs' files have them. `of_cpu` says that it is time on CPUs, or waiting for one, `claims` which time.
     """
     calls = _heaviest(facts, of_cpu=of_cpu)
     computes = facts.budget.elapsed(classes.USER) > facts.budget.elapsed(classes.KERNEL)
     kind = _waited_for(facts)
     found = []
-    for program in known:
+    for program in sorted(known, key=lambda one: given(facts.run.argv, one.names) is None):
         for id_, one in program.remedies.items():
             if cause not in one.causes or (one.calls and not calls.intersection(one.calls)):
                 continue
@@ -270,14 +275,14 @@ def remedies(
             if not applies(facts, program.names, one) or not _shared(facts, one):
                 continue
             own = _own(facts, program)
-            part = _part(facts, one, own, of_syncs=of_syncs, of_reads=of_reads, of_cpu=of_cpu)
+            part = left_out = _left_out(facts, one, claims)
+            if part is None:
+                part = _part(facts, one, own, of_syncs=of_syncs, of_reads=of_reads, of_cpu=of_cpu)
             if one.again and direct_io(facts):
                 part = min(part, read_again(facts.relations) or 1.0)
             if part < LISTED:
                 continue
-            reads = one.reads or of_reads or one.again
-            computing = of_cpu and (one.reads or (one.code and part < 1.0))
-            of = "computing" if computing else "reads" if reads else "syncs"
+            of = "calls" if left_out is not None else _of(one, part, reads=of_reads, cpu=of_cpu)
             ends = "" if part == 1.0 else f" (ends {percent(part)} of the time in {of})"
             found.append(
                 Remedy(
@@ -294,6 +299,13 @@ def remedies(
             )
     # What ends some computing saves all of that, another half of it all: they do not compare.
     return tuple(sorted(found, key=lambda one: -1.0 if one.of == "computing" else -one.part))
+
+
+def _of(one: Setting, part: float, *, reads: bool, cpu: bool) -> str:
+    """What its part is a part of."""
+    if cpu and (one.reads or (one.code and part < 1.0)):
+        return "computing"
+    return "reads" if one.reads or reads or one.again else "syncs"
 
 
 def _about(facts: Facts, one: Setting) -> str:
@@ -333,6 +345,17 @@ def _own(facts: Facts, program: Program) -> Own:
     """What of the recording is the program's: all if it is alone, else the work of its processes and what concerns its files."""
     alone = program.tgids and (facts.threads.processes or 0) <= len(program.tgids)
     return Own() if alone else Own(program.tgids, program.own, program.next_to)
+
+
+def _left_out(facts: Facts, remedy: Setting, claims: tuple[Claim, ...]) -> float | None:
+    """Of the time that is claimed of calls, the share of those that a remedy leaves out; None if neither is so."""
+    ends = frozenset(remedy.ends_calls)
+    if not ends or not claims or any(claim.calls is None for claim in claims):
+        return None
+    of = [replace(claim, calls=ends.intersection(claim.calls or ())) for claim in claims]
+    every = claimed(facts, claims)
+    part = claimed(facts, of) / every if every else 0.0
+    return 1.0 if part >= ALL else part
 
 
 def _part(

@@ -136,6 +136,7 @@ def _applies(remedy: Setting) -> str:
         (remedy.syncing_threads, f"{remedy.syncing_threads} threads or more sync them"),
         (remedy.worked, f"{_listed(remedy.worked, ' or ')} did a part of the work"),
         (remedy.without_calls, f"there is no call of {_listed(remedy.without_calls, ' or ')}"),
+        (remedy.without_done, f"no call of {_listed(remedy.without_done, ' or ')} succeeds"),
         (remedy.single_threaded, "no process has a second thread"),
         (remedy.processes_at_most, f"at most {remedy.processes_at_most} processes were at work"),
         (remedy.shrinks, less),
@@ -159,6 +160,9 @@ def _ended(remedy: Setting) -> str:
     """Which syncs or reads a remedy ends, where not all."""
     if remedy.code:
         return f": ends computing in {_listed(remedy.code, ' and ')}"
+    if remedy.ends_calls:
+        files = f" and reads of {_listed(remedy.reads, ' and ')}" if remedy.reads else ""
+        return f": ends calls of {_listed(remedy.ends_calls, ' and ')}{files}"
     if remedy.reads:
         return f": ends reads of {_listed(remedy.reads, ' and ')}"
     if not remedy.partial:

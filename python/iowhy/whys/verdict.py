@@ -347,9 +347,8 @@ def _advice(
         facts.somebody_elses and not of_cpu
     )
     finished = finished or (of_reads and facts.run.mode == "run" and facts.reads_decided_there)
-    told = program.remedies(
-        facts, known, cause.name, of_syncs=of_syncs, of_reads=of_reads, of_cpu=of_cpu
-    )
+    of = {"of_syncs": of_syncs, "of_reads": of_reads, "of_cpu": of_cpu}
+    told = program.remedies(facts, known, cause.name, **of, claims=claims)
     return (
         *(
             _after_first(candidate, one)
@@ -373,6 +372,8 @@ def _after_first(candidate: Candidate, one: Remedy) -> Remedy:
 
 def _saving(candidate: Candidate, remedy: Remedy) -> Saving:
     """What one remedy can save: a finding's other remedies may need something else, and save something else."""
+    if remedy.of == "calls":
+        return Saving(1.0, "without these calls")
     if remedy.of == "computing":
         return Saving(1.0, "if all that it reads again fits into its buffers")
     kinds = {"orders": candidate.by_order, "less": candidate.by_less, "at_once": candidate.by_depth}

@@ -41,6 +41,23 @@ def test_a_sort_that_spills_waits_for_its_temporary_file(judged: Judge) -> None:
     assert "/tmp/join.*" in str(found.chain)
 
 
+@pytest.mark.parametrize(("path", "part"), [("/tmp/join.17", 0.5), (PGSQL, 1.0)])
+def test_the_cpu_time_is_saved_by_no_device_and_by_half_where_it_may_be_handed_on(
+    judged: Judge, path: str, part: float
+) -> None:
+    """What is temporary by its name would have stayed in memory."""
+    story = Story(4.0)
+    for tid, name in ((10, "write"), (11, "read")):
+        story.caller(name, 200, tid=tid, cpu=9 * MS, bytes_=512 * KIB, ino=SPILL)
+    for row in story.tables["thread_time"]:
+        row["cpu_calls_ns"] = row["cpu_kernel_ns"]
+    story.add("files", dev=FS, ino=SPILL, path=path, kind="file", deleted=True)
+    found = finding(judged(story), "spills")
+    assert found is not None and found.share == pytest.approx(0.45, abs=0.02)
+    assert found.gain == pytest.approx(part * found.share, rel=0.05)
+    assert [fix.do.id for fix in found.fixes] == ["spills.give-more-memory"]
+
+
 def test_only_what_is_on_these_files_is_theirs(judged: Judge) -> None:
     story = sorter()
     story.caller("pread64", 200, blocked=8 * MS, bytes_=64 * KIB, tid=12)

@@ -10,7 +10,7 @@ from iowhy.whys.causes.readahead_poor import SET, set_readahead
 from iowhy.whys.chain import chain_of, count, link, percent, size
 from iowhy.whys.facts import Facts, fetching
 from iowhy.whys.facts.file_sets import read_most
-from iowhy.whys.facts.in_order import JUMPS_MIN
+from iowhy.whys.facts.in_order import DIFFER, JUMPS_MIN
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
 from iowhy.whys.remedy import Remedy
 
@@ -211,6 +211,10 @@ CAUSE = Cause(
         Threshold(
             "reads that jump for what their order could save, at least", JUMPS_MIN, "requests",
             "among fewer the quickest tenth is chance",
+        ),
+        Threshold(
+            "time of the quickest tenth of them, compared with the mean, for the length of the way to count, at most", DIFFER, "share",
+            "behind a network every way is as long, also to the place next to the last one",
         ),
         Threshold("pages read, at least", PAGES_MIN, "pages", "fewer are the start of a program, which takes about ten requests"),
         Threshold(

@@ -4,15 +4,17 @@ import posixpath
 import re
 
 from iowhy.sentences import worded
-from iowhy.whys import classes, evidence, next_command, saving, thresholds
+from iowhy.whys import classes, evidence, next_command, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link, percent, plural, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.locked import cut
 from iowhy.whys.facts.spilled import BYTES_MIN, READ_BACK, Spilled, Spiller
-from iowhy.whys.finding import Candidate, Claim, Link
+from iowhy.whys.finding import Candidate, Claim, Link, Saving
 from iowhy.whys.remedy import Remedy
 
+# Of the CPU time in calls on files that are not temporary by their names: what a program hands on is written all the same.
+COMPUTING = 0.5
 WAITS = classes.STORAGE | {classes.THROTTLED, classes.LOCK, classes.MEMORY}
 
 _MEMORY = Remedy(
@@ -35,19 +37,23 @@ def find(facts: Facts) -> Candidate | None:
     found = facts.spilled
     if found is None:
         return None
-    claims = (
-        *(Claim(WAITS, calls=frozenset({one.call}), fraction=one.part) for one in found.waits),
-        Claim(
-            frozenset({classes.KERNEL}),
-            reasons=frozenset({classes.FILE_CALLS}),
-            fraction=found.kernel_part,
-        ),
+    waiting = tuple(
+        Claim(WAITS, calls=frozenset({one.call}), fraction=one.part) for one in found.waits
     )
-    share = evidence.claimed(facts, claims)
+    computing = Claim(
+        frozenset({classes.KERNEL}),
+        reasons=frozenset({classes.FILE_CALLS}),
+        fraction=found.kernel_part,
+    )
+    share = evidence.claimed(facts, (*waiting, computing))
     if share < thresholds.LISTED:
         return None
+    # Of the time that it is about, what waits for a device.
+    waits = evidence.claimed(facts, waiting) / share
+    computes = found.named_part + COMPUTING * (1 - found.named_part)
+    faster = (_FASTER,) if waits * share >= thresholds.LISTED else ()
     return Candidate(
-        claims=claims,
+        claims=(*waiting, computing),
         chain=_chain(found, share),
         summary=worded(
             "spills.writes",
@@ -55,8 +61,9 @@ def find(facts: Facts) -> Candidate | None:
             written=found.written_bytes,
             read=found.read_bytes,
         ),
-        saving=saving.all_of_it("if it all fits into memory"),
-        remedies=(*_of_statement(found.by), _MEMORY, _FASTER),
+        saving=Saving(waits + computes * (1 - waits), "if it all fits into memory"),
+        by_remedy={_FASTER: Saving(waits, "if the device took no time")},
+        remedies=(*_of_statement(found.by), _MEMORY, *faster),
         needs=("syscalls", "files"),
         confidence=0.9,
     )
@@ -155,6 +162,10 @@ CAUSE = Cause(
         Threshold(
             "of them read back by the same program, at least", READ_BACK, "share",
             "what is written and deleted unread is a log or an output",
+        ),
+        Threshold(
+            "of the CPU time in calls on them, what more memory could save if they are not temporary by their names", COMPUTING, "share",
+            "what may be handed on (the volumes of a backup) has to be written all the same; it is only not read back",
         ),
     ),
     fooled_by=(

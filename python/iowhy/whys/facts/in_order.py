@@ -13,6 +13,8 @@ SIZES_APART = 4
 ALONE = 1.5
 #: Reads that jump, below which the quickest tenth of them is chance.
 JUMPS_MIN = 64
+#: Of the mean time of reads that jump, that of their quickest tenth, up to which the length of the way is what they take.
+DIFFER = 0.5
 
 
 class InOrder(Struct, frozen=True):
@@ -60,36 +62,44 @@ def in_order(relations: Relations, requests: Requests) -> InOrder:
 
 
 class Ways(Struct, frozen=True):
-    """Of the reads on the device that jump as they were sent: their mean service time, and that of the quickest tenth.
+    """Of the reads on the device that jump as they were sent: their mean service time, and what it would be in the order of places.
 
-    `part` (0..1): of the time of all reads, what goes if each of those that jump takes as long as the quickest. The
-    ways in the order in which things are stored are shorter than the shortest of a run without order, so that those say nothing.
+    `part` (0..1): of the time of all reads, what goes if each of those that jump takes as long as the quickest tenth, or, where
+    it would follow on the one before it, as passing from the end of that to its own takes. The ways in the order in which things are
+    stored are shorter than the shortest of a run without order: only where the ways differ does their length count.
     """
 
     mean_ns: float
-    quickest_ns: float
+    ordered_ns: float
     part: float
 
 
 _WAYS = """
 WITH reads AS (
-  SELECT complete_ns - sent_ns AS service_ns, seek_bytes <> 0 AS seeks
+  SELECT complete_ns - sent_ns AS service_ns, seek_bytes <> 0 AS seeks,
+    sector * 512 + bytes - lag(sector * 512 + bytes) OVER (ORDER BY sector, bytes) AS passed_bytes
   FROM command_requests WHERE dev = {dev} AND op = 'read' AND complete_ns > sent_ns
 ), tenths AS (
-  SELECT service_ns, ntile(10) OVER (ORDER BY service_ns) AS tenth FROM reads WHERE seeks
+  SELECT service_ns, passed_bytes, ntile(10) OVER (ORDER BY service_ns) AS tenth FROM reads WHERE seeks
+), ways AS (
+  SELECT count(*) AS jumps, avg(service_ns) AS mean_ns, avg(service_ns) FILTER (WHERE tenth = 1) AS quickest_ns FROM tenths
+), ordered AS (
+  SELECT w.jumps, w.mean_ns, avg(CASE
+      WHEN w.quickest_ns <= {differ} * w.mean_ns THEN least(w.quickest_ns, greatest(0, t.passed_bytes) / {bytes_per_ns})
+      ELSE w.quickest_ns END) AS ordered_ns
+  FROM tenths AS t CROSS JOIN ways AS w GROUP BY w.jumps, w.mean_ns
 )
-SELECT mean_ns, quickest_ns, greatest(0, mean_ns - quickest_ns) * jumps / all_ns AS part
-FROM (
-  SELECT count(*) AS jumps, avg(service_ns) AS mean_ns,
-    avg(CASE WHEN tenth = 1 THEN service_ns END) AS quickest_ns
-  FROM tenths
-) AS t, (SELECT sum(service_ns) AS all_ns FROM reads) AS r
+SELECT mean_ns, ordered_ns, greatest(0, mean_ns - ordered_ns) * jumps / all_ns AS part
+FROM ordered, (SELECT sum(service_ns) AS all_ns FROM reads) AS r
 WHERE jumps >= {least} AND all_ns > 0
 """
 
 
-def ways(relations: Relations, requests: Requests) -> Ways | None:
-    """How much of the reads' time is the way, by those that are quick; None where too few jump."""
+def ways(relations: Relations, requests: Requests, bytes_per_s: float) -> Ways | None:
+    """How much of the reads' time is the way, on a device that moves so much in order; None where too few jump."""
     if requests.dev is None or not requests.reads:
         return None
-    return relations.first(Ways, _WAYS.format(dev=requests.dev, least=JUMPS_MIN))
+    rate = bytes_per_s / 1e9
+    return relations.first(
+        Ways, _WAYS.format(dev=requests.dev, least=JUMPS_MIN, differ=DIFFER, bytes_per_ns=rate)
+    )

@@ -64,17 +64,30 @@ def _called(comm: str, name: str) -> bool:
     return comm == name[:15] or comm.startswith((f"{name}."[:15], f"{name}-"[:15]))
 
 
-def matched(relations: Relations, patterns: Sequence[str]) -> frozenset[str]:
-    """Of some patterns of paths (GLOB), those that a file of the recording has. What Python compiled is where its source is."""
+#: What a package holds that an interpreter runs: who installs it writes it.
+_CODE = r"\.([cm]?js|py|pyc|jar)$"
+
+
+def matched(
+    relations: Relations, patterns: Sequence[str], *, installed: bool = False
+) -> frozenset[str]:
+    """Of some patterns of paths (GLOB), those that a file of the recording has; `installed`: code that it wrote is not counted. What
+    Python compiled is where its source is."""
     if not patterns or not relations.has("files"):
         return frozenset()
     # Few paths have the longest fixed part of any: only these are compared.
     parts = sorted({max(re.split(r"[*?]|\[[^]]*\]", one), key=len) for one in patterns})
     some = text_literal("|".join(map(re.escape, parts)))
+    made = ""
+    if installed and relations.has("syscalls"):
+        made = f"""
+        EXCEPT SELECT f.path FROM named_files AS f JOIN calls_by_file AS c ON c.dev = f.dev AND c.ino = f.ino
+        JOIN call_kinds AS k ON k.name = c.name
+        WHERE (k.kind = 'write' OR c.name = 'ftruncate') AND regexp_matches(f.path, {text_literal(_CODE)})"""
     rows = relations.rows(
         f"""
-        SELECT path FROM (SELECT DISTINCT replace(path, '/__pycache__/', '/') AS path FROM ({seen_paths(relations)}) AS s)
-        WHERE regexp_matches(path, {some})
+        SELECT DISTINCT replace(path, '/__pycache__/', '/') AS path
+        FROM (SELECT path FROM ({seen_paths(relations)}) AS s WHERE regexp_matches(replace(path, '/__pycache__/', '/'), {some}){made}) AS m
         """
     )
     paths = [path for (path,) in rows]

@@ -30,7 +30,7 @@ class Spilled(Struct, frozen=True):
     """`files` with `written_bytes`, of which `read_bytes` were read back; `most_bytes`: written by one process of `processes`.
 
     `path`: the one that most was written to, None if it has no name. `waits`: where calls wait for them; `kernel_part`: of the
-    CPU time of calls on files (0..1).
+    CPU time of calls on files (0..1). `named_part`: of what was written, to files that are temporary by their names (0..1).
     """
 
     files: int
@@ -41,6 +41,7 @@ class Spilled(Struct, frozen=True):
     path: str | None = None
     waits: tuple[Waiting, ...] = ()
     kernel_part: float = 0.0
+    named_part: float = 0.0
     by: Spiller | None = None
 
 
@@ -53,7 +54,7 @@ WITH moved AS (
   FROM calls_by_file AS c JOIN call_kinds AS k ON k.name = c.name LEFT JOIN named_processes AS p ON p.tgid = c.tgid
   WHERE c.ino IS NOT NULL AND c.file_kind = 'file' GROUP BY c.dev, c.ino, p.program
 )
-SELECT m.dev, m.ino, max(f.path) AS path, sum(m.written)::BIGINT AS written, sum(m.read)::BIGINT AS read
+SELECT m.dev, m.ino, max(f.path) AS path, sum(m.written)::BIGINT AS written, sum(m.read)::BIGINT AS read, count(t.ino) > 0 AS named
 FROM moved AS m LEFT JOIN named_files AS f ON f.dev = m.dev AND f.ino = m.ino
 LEFT JOIN temporary_files AS t ON t.dev = m.dev AND t.ino = m.ino
 GROUP BY m.dev, m.ino
@@ -71,7 +72,8 @@ WITH spilled AS ({_FILES}), by_process AS (
 )
 SELECT count(*) AS files, coalesce(sum(written), 0)::BIGINT AS written_bytes, coalesce(sum(read), 0)::BIGINT AS read_bytes,
   arg_max(path, written) AS path, coalesce((SELECT max(bytes) FROM by_process), 0)::BIGINT AS most_bytes,
-  (SELECT count(*) FROM by_process) AS processes
+  (SELECT count(*) FROM by_process) AS processes,
+  coalesce(sum(written) FILTER (WHERE named) / nullif(sum(written), 0), 0)::DOUBLE AS named_part
 FROM spilled
 """
 

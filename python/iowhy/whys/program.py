@@ -22,8 +22,7 @@ documentation says so:
 
     [remedies.batch-changes]            # its id
     causes = ["sync-storm"]             # names of causes
-    calls = ["unlink"]                  # optional: only where one of these is among the three that take most time (of CPUs, where the
-                                        # finding is about those), and enough of it to be listed
+    calls = ["unlink"]                  # optional: only where one of these is among the three that take most time (of CPUs, if it is about those)
     filesystems = ["xfs"]               # optional: only where what is waited for longest is on one of this kind
     computes = true                     # optional: only where more of the CPU time is the program's own than the kernel's
     files = ["*/hsperfdata_*/*"]        # optional: only if there is a file of each pattern
@@ -31,11 +30,9 @@ documentation says so:
     spares = ["*/rpmdb.sqlite*"]        # optional: patterns of files whose syncs it leaves
     syncs_by = "writes"                 # optional: it ends only syncs that are writes (O_SYNC, O_DSYNC), or only "calls" (fsync and the like)
     syncing_threads = 2                 # optional: only where so many threads or more sync files of `syncs`
-    reads = ["*.jar"]                   # optional: patterns of the files whose reads it ends (of a cause about CPUs: what these calls
-                                        # take of them, from the page cache); without: of any
+    reads = ["*.jar"]                   # optional: patterns of the files whose reads it ends (about CPUs: what these calls take); without: of any
     ends_calls = ["getdents64"]         # optional: calls on names that it leaves out, of a finding about such
-    words = ["--checksum"]              # optional, as all down to again (iowhy.whys.applies): only where it was typed with
-                                        # a word of one of these patterns; if not known how it was typed, too
+    words = ["--checksum"]              # optional, as all down to again (iowhy.whys.applies): only if it was, or may have been, typed with one
     unless = ["-j*"]                    # not where it was typed with one of these
     worked = ["rustc"]                  # only where one of these executables did a part of the work
     files_read = 20                     # only where the data of so many files were read

@@ -1,4 +1,4 @@
--- title: A sync call for a file of which each writes little, and how long other data was on its way to the same disk meanwhile
+-- title: A sync call for a file of which each writes little, and for how long of it other data was on its way to the same disk
 -- uses: command_data_requests, filesystems, sync_calls
 -- Little is at most 1 MiB per call on the average of a file that was synced ten times or more: a log, in which each transaction is a few
 -- pages. Other data is what the command writes to files that are not of this kind. A filesystem whose disk is not
@@ -10,7 +10,7 @@
 -- column dev: filesystem of the file, id
 -- column ino: inode of the file, id
 -- column disk_dev: the disk of that filesystem, id
--- column beside_ns: of dur_ns, with a write of other data in flight there, ns
+-- column meeting_ns: of dur_ns, with a write of other data in flight there, ns
 WITH disks AS (
     SELECT dev, max(disk_dev) AS disk_dev FROM filesystems GROUP BY dev
 ), written AS (
@@ -65,8 +65,8 @@ WITH disks AS (
         ) AS passed_ns
     FROM levels
 ), overlap AS (
-    SELECT tid, ts_ns, sum(sign * coalesce(passed_ns, 0)) AS beside_ns FROM passed WHERE sign <> 0 GROUP BY tid, ts_ns
+    SELECT tid, ts_ns, sum(sign * coalesce(passed_ns, 0)) AS meeting_ns FROM passed WHERE sign <> 0 GROUP BY tid, ts_ns
 )
-SELECT c.tid, c.ts_ns, c.dur_ns, c.dev, c.ino, c.disk_dev, CAST(o.beside_ns AS BIGINT) AS beside_ns
+SELECT c.tid, c.ts_ns, c.dur_ns, c.dev, c.ino, c.disk_dev, CAST(o.meeting_ns AS BIGINT) AS meeting_ns
 FROM calls c
 JOIN overlap o ON o.tid = c.tid AND o.ts_ns = c.ts_ns

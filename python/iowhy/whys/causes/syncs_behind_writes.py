@@ -25,24 +25,24 @@ def find(facts: Facts) -> Candidate | None:
     if found is None or found.times < TIMES:
         return None
     log, who = found.path or "a log", found.writer or facts.run.who
-    alone, beside = found.alone_ns / found.alone, found.beside_ns / found.beside
+    alone, meeting = found.alone_ns / found.alone, found.meeting_ns / found.meeting
     return Candidate(
         claims=(Claim(sync, fraction=min(1.0, found.more_ns / of_ns / waiting)),),
         chain=chain_of(
             links.in_calls(facts, sync, "is spent waiting for syncs"),
             link(
-                f"a sync of {log} takes {duration(beside)} while other data is written, {duration(alone)} at other times",
+                f"a sync of {log} takes {duration(meeting)} while other data is written, {duration(alone)} at other times",
                 found.times,
                 "times",
                 "sync",
                 "syncs-behind-writes.times",
             ),
             link(
-                f"{count(found.beside)} of {count(found.beside + found.alone)} syncs are beside such writes",
-                found.beside,
+                f"{count(found.meeting)} of {count(found.meeting + found.alone)} syncs meet such writes",
+                found.meeting,
                 "calls",
                 "sync",
-                "syncs-behind-writes.beside",
+                "syncs-behind-writes.meeting",
             ),
             link(
                 f"{who} writes {size(found.other_bytes)} of other data to that disk",
@@ -95,7 +95,7 @@ CAUSE = Cause(
     ),
     measured=(
         "Sync calls of files that are synced often with little in each; for each call whether writes of the program's other files were in "
-        "flight on that disk. The calls beside such writes are compared with the others."
+        "flight on that disk. The calls that meet such writes are compared with the others."
     ),
     thresholds=(
         Threshold("calls of either kind, at least", CALLS_MIN, "calls", "fewer may be chance"),

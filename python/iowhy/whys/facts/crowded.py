@@ -6,16 +6,16 @@ from iowhy.relations import Relations
 
 
 class Crowded(Struct, frozen=True):
-    """Calls and their time, beside other data and alone; `disk_dev` and `path` of most of that time, None if not
+    """Calls and their time, those that meet writes of other data and those that are alone; `disk_dev` and `path` of most of that time, None if not
     known: a file, or the folder of several.
 
-    `beside_wall_ns`: time in which at least one of those beside other data was under way. `other_bytes`: of other data
+    `meeting_wall_ns`: time in which at least one that meets such writes was under way. `other_bytes`: of other data
     written there while the recording lasted; `writer`: the process that asked for most of it, None if none did in calls.
     """
 
-    beside: int
-    beside_ns: float
-    beside_wall_ns: float
+    meeting: int
+    meeting_ns: float
+    meeting_wall_ns: float
     alone: int
     alone_ns: float
     disk_dev: int
@@ -25,13 +25,13 @@ class Crowded(Struct, frozen=True):
 
     @property
     def times(self) -> float:
-        """How many times as long one takes beside other data."""
-        return (self.beside_ns / self.beside) / (self.alone_ns / self.alone)
+        """How many times as long one takes that meets other data."""
+        return (self.meeting_ns / self.meeting) / (self.alone_ns / self.alone)
 
     @property
     def more_ns(self) -> float:
-        """Of the time in which one was under way beside other data, what would have passed without it."""
-        return self.beside_wall_ns * (1 - 1 / self.times)
+        """Of the time in which one was under way that meets other data, what would have passed without it."""
+        return self.meeting_wall_ns * (1 - 1 / self.times)
 
 
 _CROWDED = """
@@ -45,7 +45,7 @@ WITH s AS (
 ), crowd AS (
   SELECT ts_ns, ts_ns + dur_ns AS end_ns,
     max(ts_ns + dur_ns) OVER (ORDER BY ts_ns, tid ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before_ns
-  FROM s WHERE beside_ns > 0
+  FROM s WHERE meeting_ns > 0
 ), asked AS (
   SELECT o.tgid, sum(o.ret) AS bytes
   FROM file_operations AS o JOIN call_kinds AS k ON k.name = o.name
@@ -54,9 +54,9 @@ WITH s AS (
   WHERE k.kind = 'write' AND o.ret > 0 AND x.ino IS NULL AND f.kind = 'file' AND o.dev IN (SELECT dev FROM small)
   GROUP BY o.tgid
 )
-SELECT count(*) FILTER (WHERE beside_ns > 0) AS beside, coalesce(sum(dur_ns) FILTER (WHERE beside_ns > 0), 0) AS beside_ns,
-  (SELECT coalesce(sum(greatest(0, end_ns - greatest(ts_ns, coalesce(before_ns, ts_ns)))), 0) FROM crowd) AS beside_wall_ns,
-  count(*) FILTER (WHERE beside_ns = 0) AS alone, coalesce(sum(dur_ns) FILTER (WHERE beside_ns = 0), 0) AS alone_ns,
+SELECT count(*) FILTER (WHERE meeting_ns > 0) AS meeting, coalesce(sum(dur_ns) FILTER (WHERE meeting_ns > 0), 0) AS meeting_ns,
+  (SELECT coalesce(sum(greatest(0, end_ns - greatest(ts_ns, coalesce(before_ns, ts_ns)))), 0) FROM crowd) AS meeting_wall_ns,
+  count(*) FILTER (WHERE meeting_ns = 0) AS alone, coalesce(sum(dur_ns) FILTER (WHERE meeting_ns = 0), 0) AS alone_ns,
   any_value(disk_dev) AS disk_dev,
   (SELECT CASE WHEN count(*) > 1 THEN folder ELSE max(path) END FROM logs GROUP BY folder ORDER BY sum(ns) DESC, folder LIMIT 1) AS path,
   (SELECT coalesce(sum(q.bytes), 0) FROM command_data_requests AS q
@@ -72,4 +72,6 @@ def crowded(relations: Relations, calls: int) -> Crowded | None:
     if not relations.has("syscalls") or not relations.has("block_requests"):
         return None
     sums = relations.first(Crowded, _CROWDED)
-    return sums if sums and sums.alone >= calls and sums.beside >= calls and sums.alone_ns else None
+    return (
+        sums if sums and sums.alone >= calls and sums.meeting >= calls and sums.alone_ns else None
+    )

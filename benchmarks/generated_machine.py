@@ -150,6 +150,9 @@ def _layout(rng: np.random.Generator, files: int) -> Tables:
                 "deleted": np.zeros(files, dtype=bool),
             }
         ),
+        "database_files": pa.table(
+            {"path": ["/srv/data/file-00001.db"], "object": ["public.made"]}
+        ),
     }
 
 

@@ -6,8 +6,8 @@ from iowhy.relations import Relations
 
 
 class Crowded(Struct, frozen=True):
-    """Calls and their time, those that meet writes of other data and those that are alone; `disk_dev` and `path` of most of that time, None if not
-    known: a file, or the folder of several.
+    """Calls and their time, those that meet writes of other data and those that are alone; `path`: of most of that time a file,
+    or the folder of several; None if not known.
 
     `meeting_wall_ns`: time in which at least one that meets such writes was under way. `other_bytes`: of other data
     written there while the recording lasted; `writer`: the process that asked for most of it, None if none did in calls.
@@ -18,7 +18,6 @@ class Crowded(Struct, frozen=True):
     meeting_wall_ns: float
     alone: int
     alone_ns: float
-    disk_dev: int
     path: str | None
     other_bytes: float
     writer: str | None
@@ -57,7 +56,6 @@ WITH s AS (
 SELECT count(*) FILTER (WHERE meeting_ns > 0) AS meeting, coalesce(sum(dur_ns) FILTER (WHERE meeting_ns > 0), 0) AS meeting_ns,
   (SELECT coalesce(sum(greatest(0, end_ns - greatest(ts_ns, coalesce(before_ns, ts_ns)))), 0) FROM crowd) AS meeting_wall_ns,
   count(*) FILTER (WHERE meeting_ns = 0) AS alone, coalesce(sum(dur_ns) FILTER (WHERE meeting_ns = 0), 0) AS alone_ns,
-  any_value(disk_dev) AS disk_dev,
   (SELECT CASE WHEN count(*) > 1 THEN folder ELSE max(path) END FROM logs GROUP BY folder ORDER BY sum(ns) DESC, folder LIMIT 1) AS path,
   (SELECT coalesce(sum(q.bytes), 0) FROM command_data_requests AS q
    LEFT JOIN small AS x ON x.dev = q.owner_dev AND x.ino = q.owner_ino

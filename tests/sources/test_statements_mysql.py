@@ -13,6 +13,7 @@ from iowhy.sources.statements.session import Session
 
 SERVER = Server("mysql", 10, "/run/mysqld.sock", 70, 70)
 MS = 1_000_000
+UPDATES = (12, 1012, "UPDATE t SET a = 2", "updating", "shop", None, 3, "Query")
 
 
 class Fake:
@@ -47,49 +48,10 @@ class Fake:
         if "trx_mysql_thread_id" in sql or "data_lock_waits" in sql:
             return [(12, 1011)]
         if "TIMER_END" not in sql:
-            return [
-                (
-                    12,
-                    1012,
-                    "UPDATE t SET a = 2",
-                    "updating",
-                    "shop",
-                    None,
-                    3,
-                    "Query",
-                    300,
-                    None,
-                    None,
-                )
-            ]
+            return [(*UPDATES, 300, None, None)]
         now = 1_001 * MS
-        running = (
-            12,
-            1012,
-            "UPDATE t SET a = 2",
-            "updating",
-            "shop",
-            None,
-            3,
-            "Query",
-            700 * MS,
-            None,
-            now,
-        )
-        ended = (
-            11,
-            1011,
-            "UPDATE t SET a = 1",
-            "",
-            "shop",
-            "d1",
-            7,
-            "Sleep",
-            750 * MS,
-            800 * MS,
-            now,
-        )
-        return [running, ended]
+        ended = (11, 1011, "UPDATE t SET a = 1", "", "shop", "d1", 7, "Sleep")
+        return [(*UPDATES, 700 * MS, None, now), (*ended, 750 * MS, 800 * MS, now)]
 
     def locks(self) -> int:
         return sum("LOCK_WAITS" in one.upper() for one in self.asked)

@@ -347,8 +347,9 @@ def _advice(
         facts.somebody_elses and not of_cpu
     )
     finished = finished or (of_reads and facts.run.mode == "run" and facts.reads_decided_there)
-    of = {"of_syncs": of_syncs, "of_reads": of_reads, "of_cpu": of_cpu}
-    told = program.remedies(facts, known, cause.name, **of, claims=claims)
+    told = program.remedies(
+        facts, known, cause.name, of_syncs=of_syncs, of_reads=of_reads, of_cpu=of_cpu, claims=claims
+    )
     return (
         *(
             _after_first(candidate, one)
@@ -376,8 +377,12 @@ def _saving(candidate: Candidate, remedy: Remedy) -> Saving:
         return Saving(1.0, "without these calls")
     if remedy.of == "computing":
         return Saving(1.0, "if all that it reads again fits into its buffers")
-    kinds = {"orders": candidate.by_order, "less": candidate.by_less, "at_once": candidate.by_depth}
-    special = next((one for kind, one in kinds.items() if getattr(remedy, kind)), None)
+    kinds = (
+        (remedy.orders, candidate.by_order),
+        (remedy.less, candidate.by_less),
+        (remedy.at_once, candidate.by_depth),
+    )
+    special = next((saving for is_so, saving in kinds if is_so), None)
     return special or candidate.by_remedy.get(remedy, candidate.saving)
 
 

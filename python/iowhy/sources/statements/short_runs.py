@@ -52,10 +52,8 @@ class _Known:
     def share(self) -> float:
         """Of the readings that met such a run, or the rest after it, those in the run.
 
-        A fifth of the readings meet the first fifth of a rest, whether rests are alike or not.
+        A fifth of the readings meet the first fifth of a rest, whether rests are alike or not. Of LEAST runs and more.
         """
-        if len(self.runs_ns) < LEAST:
-            return 0.0
         ns = sum(self.runs_ns)
         rest_ns = len(self.rests_ns) * 5 * quantiles(self.rests_ns, n=5, method="inclusive")[0]
         return ns / (ns + rest_ns)

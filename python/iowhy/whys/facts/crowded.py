@@ -29,7 +29,7 @@ class Crowded(Struct, frozen=True):
 
     @property
     def more_ns(self) -> float:
-        """Of the time in which one was under way that meets other data, what would have passed without it."""
+        """Elapsed time that goes if they take as long as those that are alone."""
         return self.meeting_wall_ns * (1 - 1 / self.times)
 
 

@@ -86,8 +86,9 @@ def matched(
         WHERE (k.kind = 'write' OR c.name = 'ftruncate') AND regexp_matches(f.path, {text_literal(_CODE)})"""
     rows = relations.rows(
         f"""
-        SELECT DISTINCT replace(path, '/__pycache__/', '/') AS path
-        FROM (SELECT path FROM ({seen_paths(relations)}) AS s WHERE regexp_matches(replace(path, '/__pycache__/', '/'), {some}){made}) AS m
+        SELECT DISTINCT path
+        FROM (SELECT replace(path, '/__pycache__/', '/') AS path FROM ({seen_paths(relations)}{made}) AS s) AS p
+        WHERE regexp_matches(path, {some})
         """
     )
     paths = [path for (path,) in rows]

@@ -33,6 +33,17 @@ def test_the_time_between_tiny_calls_goes_with_them(judged: Judge) -> None:
     leads(judged(slow), "small-requests", 0.7, 0.8)
 
 
+@pytest.mark.parametrize(
+    ("name", "bytes_", "gain"), [("read", 1, 0.98), ("read", 100, 0.56), ("write", 1, 0.56)]
+)
+def test_what_is_computed_on_their_bytes_remains(
+    judged: Judge, name: str, bytes_: int, gain: float
+) -> None:
+    """1.5 µs of the program's own between two: making a call takes less, and there is nothing to compute on one byte that is read."""
+    story = Story(0.25).caller(name, 100_000, cpu=1_000, bytes_=bytes_, blocked=0)
+    assert leads(judged(story), "small-requests", 0.9).gain == pytest.approx(gain, abs=0.04)
+
+
 def test_the_calls_that_are_tiny_are_to_be_larger(judged: Judge) -> None:
     """A filter that reads a byte at a time and writes lines; and one that does both alike."""
     story = Story(0.25).caller("read", 100_000, cpu=1_000, bytes_=1, ino=5)

@@ -25,8 +25,11 @@ MOSTLY = 0.5
 # The program's own time from one tiny call to the next: an interpreter takes as long to make a call (CPython and a JVM
 # some hundred ns), and hardly anything is done with a few bytes in that time.
 BETWEEN_NS = 2_000
-# Some of that goes with the calls, some remains: it is not known how much.
-BETWEEN_SAVED = 0.5
+# Some of that goes with the calls, some remains: half of it goes, and no more than making a call takes, from a C
+# library's 100 ns to an interpreter's 600.
+BETWEEN_SAVED, CALL_NS = 0.5, 400
+# What a program computes for a byte that it reads, at most: an interpreter that takes lines apart.
+BYTE_NS = 40
 # To enter and leave the kernel, before a call's begin and after its end as they are recorded.
 ENTRY_NS = 150
 # Of the calls, what is not one way alone.
@@ -72,7 +75,7 @@ def _tiny(facts: Facts) -> Candidate | None:
     if between_ns <= BETWEEN_NS:
         claims.append(Claim(frozenset({classes.USER})))
         claimed = evidence.claimed(facts, claims)
-        remains = (1 - BETWEEN_SAVED) * facts.budget.elapsed(classes.USER) / claimed
+        remains = _computed(facts, between_ns) * facts.budget.elapsed(classes.USER) / claimed
         # Who computes less waits for a CPU less.
         part = evidence.claimed(facts, claims) / facts.budget.elapsed(*classes.CPU)
         claims.append(Claim(frozenset({classes.RUNNABLE}), fraction=part, follows=True))
@@ -99,6 +102,17 @@ def _tiny(facts: Facts) -> Candidate | None:
         remedies=_larger_calls(facts, each) if again is None else (_keep_open(again, each),),
         needs=("syscalls",),
     )
+
+
+def _computed(facts: Facts, between_ns: float) -> float:
+    """The share of its own time between tiny calls in which the program computes on what they move."""
+    if not between_ns:
+        return 0.0
+    remains = 1 - min(BETWEEN_SAVED, CALL_NS / between_ns)
+    reads = facts.calls.reads
+    if reads.calls <= MOSTLY * facts.calls.tiny.calls or reads.done_bytes is None:
+        return remains
+    return min(remains, BYTE_NS * reads.done_bytes / facts.calls.tiny.calls / between_ns)
 
 
 def _reopened(facts: Facts) -> reopened.Reopened | None:

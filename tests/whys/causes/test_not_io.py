@@ -252,6 +252,8 @@ def test_a_peer_that_it_connected_to_has_an_address(
         ("attach", ("epoll_wait",), True), ("attach", (), True), ("run", ("epoll_wait", "accept4"), True),
         ("run", ("read", "inotify_add_watch"), True), ("run", ("epoll_wait",), False), ("attach", ("flock",), False),
         ("attach", ("clock_nanosleep",), False), ("attach", ("epoll_wait", "connect"), False),
+        ("run", ("poll", "listen", "connect"), True), ("run", ("poll", "listen", "accept4", "connect"), False),
+        ("run", ("wait4", "listen"), False),
     ],
 )  # fmt: skip
 def test_a_server_without_work_loses_no_time(

@@ -30,8 +30,9 @@ BETWEEN_NS = 2_000
 BETWEEN_SAVED, CALL_NS = 0.5, 400
 # What a program computes for a byte that it reads, at most: an interpreter that takes lines apart.
 BYTE_NS = 40
-# To enter and leave the kernel, before a call's begin and after its end as they are recorded.
-ENTRY_NS = 150
+# To enter and leave the kernel, before a call's begin and after its end as they are recorded, with what processors need against
+# speculation.
+ENTRY_NS = 250
 # Of the calls, what is not one way alone.
 BOTH = 0.2
 # What a buffer like that of stdio, or a better one, asks for.
@@ -57,6 +58,7 @@ def _tiny(facts: Facts) -> Candidate | None:
         return None
     in_calls_ns = min(group.cpu_ns, _file_calls_ns(facts) or group.cpu_ns)
     again = _reopened(facts)
+    vain = 0
     if again is None:
         outside_ns = facts.budget.reason_ns(classes.KERNEL, classes.FAULTS)
         vain, part = made_for(facts.relations, group.calls)
@@ -75,7 +77,7 @@ def _tiny(facts: Facts) -> Candidate | None:
     if between_ns <= BETWEEN_NS:
         claims.append(Claim(frozenset({classes.USER})))
         claimed = evidence.claimed(facts, claims)
-        remains = _computed(facts, between_ns) * facts.budget.elapsed(classes.USER) / claimed
+        remains = _computed(facts, between_ns, 1 + vain / number) * facts.budget.elapsed(classes.USER) / claimed
         # Who computes less waits for a CPU less.
         part = evidence.claimed(facts, claims) / facts.budget.elapsed(*classes.CPU)
         claims.append(Claim(frozenset({classes.RUNNABLE}), fraction=part, follows=True))
@@ -104,11 +106,11 @@ def _tiny(facts: Facts) -> Candidate | None:
     )
 
 
-def _computed(facts: Facts, between_ns: float) -> float:
-    """The share of its own time between tiny calls in which the program computes on what they move."""
+def _computed(facts: Facts, between_ns: float, calls: float) -> float:
+    """The share of its own time between tiny calls in which the program computes on what they move; `calls` it makes for each, with itself."""
     if not between_ns:
         return 0.0
-    remains = 1 - min(BETWEEN_SAVED, CALL_NS / between_ns)
+    remains = 1 - min(BETWEEN_SAVED, calls * CALL_NS / between_ns)
     reads = facts.calls.reads
     if reads.calls <= MOSTLY * facts.calls.tiny.calls or reads.done_bytes is None:
         return remains

@@ -219,7 +219,7 @@ def waits_for_work(relations: Relations, mode: str) -> str | None:
     """What from outside it waits for while it idles, in words: clients of a server, changes of files; None: it has work to do.
 
     A server is who takes connections, and what ran already before it was recorded; not if it connects to others itself, which may be what
-    it waits for. Of a machine nobody waits for what sleeps: its threads wait for each other, and for what comes from outside.
+    it waits for. To whom nobody came is a server that listens and has no connection: what it connected to was the service of names. Of a machine nobody waits for what sleeps: its threads wait for each other, and for what comes from outside.
     """
     if not relations.has("syscall_totals"):
         return "clients" if mode == "attach" else None
@@ -229,6 +229,8 @@ def waits_for_work(relations: Relations, mode: str) -> str | None:
     sql = f"""SELECT DISTINCT name FROM syscall_totals WHERE name IN {asked} OR (
         name = 'connect' AND tgid NOT IN (SELECT tgid FROM threads WHERE comm IN {classes.quoted(_DATABASES)}))"""
     called = set(relations.values(str, sql))
+    if not called & _SERVES and not _asked(relations) and relations.value(int, _LISTENS):
+        return "clients"
     if "connect" in called:
         return None
     if called & _SERVES or mode == "attach":
@@ -236,6 +238,13 @@ def waits_for_work(relations: Relations, mode: str) -> str | None:
     return "files to change" if called & _WATCHES else None
 
 
+# Of threads that poll most of the time.
+_LISTENS = f"""
+SELECT count(*) FROM syscall_totals AS l SEMI JOIN (
+  SELECT t.tid FROM syscall_totals AS t CROSS JOIN recording AS r WHERE t.name IN {classes.quoted(POLLS)}
+  GROUP BY t.tid, r.elapsed_ns HAVING sum(t.total_ns) >= {_MOST} * r.elapsed_ns
+) AS polls ON polls.tid = l.tid WHERE l.name = 'listen'
+"""
 # Somebody has just started it, and it sleeps for most of the time.
 _ASKS = f"""
 WITH began AS (

@@ -116,6 +116,8 @@ def test_dnf_installs_from_the_repository(tmp_path: Path) -> None:
     options += [f"--setopt=iowhy.gpgkey=file://{where}/iowhy.asc", "--setopt=iowhy.gpgcheck=0"]
     options += [f"--installroot={tmp_path}/root", f"--setopt=cachedir={tmp_path}/cache", "--releasever=1"]  # fmt: skip
     done = subprocess.run(["dnf", "--quiet", "--assumeyes", *options, "install", "iowhy"], capture_output=True, text=True, check=False)  # fmt: skip
+    for keys in tmp_path.glob("cache/*/pubring"):  # dnf leaves an agent of these running
+        subprocess.run(["gpgconf", "--homedir", keys, "--kill", "all"], check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert (tmp_path / "root/usr/lib/iowhy/bin/iowhy-record").exists()
     assert (tmp_path / "root/usr/bin/iowhy").is_symlink()

@@ -73,7 +73,7 @@ def one_start(starts: Starts) -> Remedy:
     return Remedy(
         worded(
             "shared.one-start",
-            "Let one {program} do all of it: it is started {processes:count} times and syncs {syncs:count time} each time",
+            "Let one {program} do all of it: it is started {processes:count} times, with {syncs:count sync} each time",
             program=starts.program,
             processes=starts.processes,
             syncs=starts.syncs,

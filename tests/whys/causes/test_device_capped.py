@@ -138,10 +138,12 @@ def test_credits_that_run_out(judged: Judge) -> None:
         # A disk that turns answers writes from its memory at first, and reads in order from what it read ahead.
         lambda: held(1000, op="write", rotational=True),
         lambda: held(300, bytes_=256 * KIB, alone=MS, rotational=True, jump=False),
+        # One head after the other, each as quickly.
+        lambda: held(1500, seconds=3, alone=MS, burst=1, quick=1, rotational=True),
         # What its counters do not show is not known.
         lambda: held(1000, samples=False),
     ],
-    ids=["own", "flash", "uneven", "alone", "cache", "media", "unknown"],
+    ids=["own", "flash", "uneven", "alone", "cache", "media", "head", "unknown"],
 )
 def test_not_the_devices_own_limit(judged: Judge, story: Callable[[], Story]) -> None:
     absent(judged(story()), "device-capped")

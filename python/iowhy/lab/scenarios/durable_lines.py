@@ -111,6 +111,7 @@ SCENARIOS = (
             "sync-storm.keep-open",
             "shared.call-once",
             "shared.sync-once",
+            "shared.one-start",
         ),
         tools=("sync",),
     ),

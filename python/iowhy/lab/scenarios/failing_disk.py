@@ -19,7 +19,11 @@ SCENARIO = Scenario(
     title="dd reads from flash that fails one request in twenty",
     variants=(
         Variant(
-            "fails", "one in twenty", lambda s: _read(s, "--error-share=0.05"), ("device-failing",)
+            "fails",
+            "one in twenty",
+            lambda s: _read(s, "--error-share=0.05"),
+            # It reads one block after the other, too.
+            ("device-failing", "queue-shallow"),
         ),
         Variant("reads", "none", _read, FLASH_IS_FINE),
     ),

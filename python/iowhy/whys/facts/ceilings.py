@@ -396,8 +396,11 @@ def _by(
     parallel = one.requests_per_s * alone_ns / 1e9
     if parallel <= PARALLEL and sure:
         return "alone"
-    # As many as its driver gives it at a time: its own, however even.
-    own = at is not None and at.at_once is not None and parallel >= PARALLEL * at.at_once
+    # As many as its driver gives it at a time, or one head can serve: its own, however even.
+    own = at is not None and (
+        turns(at.name, at.rotational)
+        or (at.at_once is not None and parallel >= PARALLEL * at.at_once)
+    )
     small = counts == "requests" and one.each_bytes <= SMALL_BYTES
     seeks = alone_ns >= QUICK_NS and not timed
     if (

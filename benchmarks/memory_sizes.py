@@ -161,7 +161,11 @@ def _of_its_files(kept: Path) -> Memory:
 
 def _dev(relations: Relations) -> int:
     """The filesystem of its files."""
-    found = relations.value(int, "SELECT dev FROM filesystems WHERE mount LIKE '%/fs0' LIMIT 1")
+    found = relations.value(
+        int,
+        "SELECT dev FROM file_cache JOIN named_files USING (dev, ino) WHERE path LIKE '%/fs0/%' "
+        "GROUP BY dev ORDER BY sum(lookup_pages) DESC LIMIT 1",
+    )
     return -1 if found is None else found
 
 

@@ -143,11 +143,13 @@ def test_of_many_reads_a_sample_tells_as_much(make: Make) -> None:
 
 
 def test_the_smallest_that_fits_has_a_row(make: Make) -> None:
-    """Four parts of 1,000 pages, one after the other, each ten times: 1,000 fit."""
-    pages = [part * 1000 + page for part in range(4) for _ in range(10) for page in range(1000)]
-    found = sizes(make, pages)
-    fits = min(int(str(row["memory_bytes"])) for row in found if float(str(row["again_bytes"])) <= 0.01 * 4000 * PAGE)  # fmt: skip
-    assert fits == pytest.approx(1000 * PAGE, rel=0.05)
+    """Four parts of 4 MiB, one after the other, each ten times. Measured under limits on Linux 6.18: 17 MiB fit, as what was used
+    twice makes room slowly; with 7.7 MiB 84 % hit, with 15 MiB 89 %."""
+    pages = [part * 1024 + page for part in range(4) for _ in range(10) for page in range(1024)]
+    found = {int(str(row["memory_bytes"])): row for row in sizes(make, pages)}
+    fits = min(size for size, row in found.items() if float(str(row["again_bytes"])) <= 0.01 * (16 << 20))  # fmt: skip
+    assert fits == pytest.approx(16 << 20, rel=0.05)
+    assert found[8 << 20]["hit_share"] == pytest.approx(0.84, abs=0.05)
 
 
 def test_a_large_read_is_of_all_its_pages(make: Make) -> None:

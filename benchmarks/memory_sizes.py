@@ -9,6 +9,7 @@ what the disk of these files reads, by the model and by the kernel's counters of
 nothing is read again, to 1 % of what is read.
 """
 
+import shutil
 import sys
 import threading
 import time
@@ -89,6 +90,7 @@ def _measure(program: Program, on: Stage, kept: Path) -> list[Measured]:
     # The kernel's default, which a loop device does not have on every disk.
     Path(f"/sys/block/{on.disks[0].name}/queue/read_ahead_kb").write_text("128")
     argv = program.make(on, filesystem.path)
+    shutil.rmtree(kept, ignore_errors=True)
     # Libraries are then in memory that is another group's.
     _run(on, argv, on.folder / "before.iowhy", None)
     runs = [_run(on, argv, kept, None)]

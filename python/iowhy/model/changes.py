@@ -26,6 +26,8 @@ _SURELY = 0.9
 #: Bytes of a block, of devices of up to 2^40 of them.
 _BLOCK, _BLOCK_BITS = 4096, 40
 
+_TWICE = worded("what-if-memory-twice", "twice the memory")
+
 
 class Change(Struct, frozen=True):
     """`factors` are those of CPU time, of waiting for a CPU, and of all waits (elapsed.elapsed); `more_cpus`: how many times as many.
@@ -208,7 +210,7 @@ def _more_memory(run: Recorded, relations: Relations, reads: Any) -> list[Change
     if read - once <= READ_AGAIN * read:
         nothing = Change(
             "memory-twice",
-            worded("what-if-memory-twice", "twice the memory"),
+            _TWICE,
             worded("assumes-memory-twice", "it reads the same"),
             Rule,
             unsure=(0.0, 0.0),
@@ -247,33 +249,33 @@ def _memory_by_calls(relations: Relations, again_bytes: int) -> Memory | None:
     had, memory = _had_bytes(relations), relations.memory
     if had is None or not memory.fits_bytes:
         return None
-    modelled = memory.at(had).again_bytes
+    modelled = memory.reread_bytes(had)
     return memory if abs(modelled - again_bytes) <= _REPEATED * again_bytes else None
 
 
 def _twice_the_memory(relations: Relations, memory: Memory, again: Any, ago: Any) -> list[Change]:
     """Of what is read again, that which is so after the shortest time stays in memory first. Nothing where twice as much may be what fits."""
     had = _had_bytes(relations)
-    if had is None or 2 * had >= _SURELY * memory.fits_bytes:
+    if had is None or not memory.reread_bytes(had) or 2 * had >= _SURELY * memory.fits_bytes:
         return []
-    now, then = memory.at(had), memory.at(2 * had)
+    now, then = memory.reread_bytes(had), memory.reread_bytes(2 * had)
     at = np.flatnonzero(again)
     order = at[np.argsort(ago[at], kind="stable")]
     gone = np.full(len(again), False)
-    gone[order[: round(len(at) * (1 - then.again_bytes / now.again_bytes))]] = True
-    unsure = 0.1 + min(1.0, _POINTS / max(1 - then.hit_share, _POINTS))
+    gone[order[: round(len(at) * max(0.0, 1 - then / now))]] = True
+    unsure = 0.1 + min(1.0, _POINTS / max(1 - memory.at(2 * had).hit_share, _POINTS))
     return [
         Change(
             "memory-twice",
-            worded("what-if-memory-twice", "twice the memory"),
+            _TWICE,
             worded("assumes-memory-lru", "the kernel keeps pages as its model here does"),
             lambda: Rule(no_requests=gone),
             unsure=(unsure, unsure),
             because=worded(
                 "because-read-again-less",
                 "{then:bytes} read again instead of {now:bytes}",
-                then=then.again_bytes,
-                now=now.again_bytes,
+                then=then,
+                now=now,
             ),
         )
     ]

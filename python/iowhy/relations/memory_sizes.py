@@ -62,6 +62,10 @@ class Memory:
         """What calls read for the first time."""
         return self._pages(self._ample.asked - self._ample.hit)
 
+    def reread_bytes(self, memory_bytes: int) -> int:
+        """What the device reads with so much memory, more than with as much as there is to read; ahead of calls, too."""
+        return max(0, self.at(memory_bytes).read_bytes - self._pages(self._ample.read))
+
     @cached_property
     def fits_bytes(self) -> int:
         """The smallest memory in which nothing is read again, but for 1 %; 0 if nothing is with any."""

@@ -140,7 +140,19 @@ def _tree(folder: Path) -> Path:
 def _git(_: Stage, folder: Path) -> Sequence[str]:
     """Three searches of a working tree, each through all its files."""
     tree = _tree(folder)
-    git = ["git", "-C", str(tree), "-c", "user.name=a", "-c", "user.email=a@b"]
+    git = [
+        "git",
+        "-C",
+        str(tree),
+        "-c",
+        "gc.auto=0",
+        "-c",
+        "maintenance.auto=false",
+        "-c",
+        "user.name=a",
+        "-c",
+        "user.email=a@b",
+    ]
     for words in (["init", "-q"], ["add", "-A", "-f"], ["commit", "-q", "-m", "all"]):
         shell.run([*git, *words])
     script = 'for word in nowhere_a nowhere_b nowhere_c; do git -C "$0" grep -q "$word"; done; true'

@@ -37,16 +37,17 @@ LIMITS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 1.1)
 #: Of the size that fits as predicted: where it is looked for.
 AROUND = (0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.15, 1.2)
 POINTS, NEAR, AGAIN = 0.05, 0.1, 0.01
+#: From this share of its limit on a group is full.
+_FULL = 0.97
 _PAGE = 4096
 _SECTOR = 512
 
 
 class Measured(Struct, frozen=True):
-    """One run: what its limit left to files (None: no limit), what the program took for itself, on average, and pages: asked for by reads, not there, read by the disk."""
+    """One run: what its limit left to files (None: no limit), what the program took for itself while that was full, and pages: asked for by reads, not there, read by the disk."""
 
     memory_bytes: int | None
     own_bytes: int
-    own_most_bytes: int
     cached_bytes: int
     asked: int
     missed: int
@@ -94,7 +95,7 @@ def _measure(program: Program, on: Stage, kept: Path) -> list[Measured]:
     # Libraries are then in memory that is another group's.
     _run(on, argv, on.folder / "before.iowhy", None)
     runs = [_run(on, argv, kept, None)]
-    own = runs[0].own_most_bytes
+    own = runs[0].own_bytes
     memory = _of_its_files(kept)
     all_bytes, fits_bytes = memory.all_bytes, memory.fits_bytes
     sizes = [int(one * all_bytes) for one in LIMITS]
@@ -108,10 +109,8 @@ def _measure(program: Program, on: Stage, kept: Path) -> list[Measured]:
 
 
 def _again(run: Measured, ample: Measured) -> float:
-    """Pages read more than once, of those read with ample memory."""
-    return max(0, run.missed / max(run.asked, 1) * ample.asked - ample.missed) / max(
-        ample.missed, 1
-    )
+    """Pages that the disk reads more than once, of those that it reads with ample memory."""
+    return run.device / max(run.asked, 1) * ample.asked / max(ample.device, 1) - 1
 
 
 def _limited(on: Stage, argv: Sequence[str], size: int, own: int) -> Measured:
@@ -135,9 +134,14 @@ def _run(on: Stage, argv: Sequence[str], out: Path, limit: int | None) -> Measur
     read = (_read_sectors(device) - before) * _SECTOR // _PAGE
     with Relations(open_recording(out)) as relations:
         asked, missed = _counted(relations)
-    mean = sum(taken.own) // max(len(taken.own), 1)
-    left, most = None if limit is None else limit - mean, max(taken.own, default=0)
-    return Measured(left, mean, most, max(taken.cached, default=0), asked, missed, read)
+    own, left = max(taken.own, default=0), None
+    if limit is not None:
+        # While it is full: what the program takes for itself then is not left to files.
+        full = [own + files for own, files in zip(taken.own, taken.cached, strict=True)]
+        at = [one for one, used in enumerate(full) if used >= _FULL * limit]
+        own = sum(taken.own[one] for one in at) // len(at) if at else own
+        left = limit - own
+    return Measured(left, own, max(taken.cached, default=0), asked, missed, read)
 
 
 def _counted(relations: Relations) -> tuple[int, int]:

@@ -249,16 +249,16 @@ def _memory_by_calls(relations: Relations, again_bytes: int) -> Memory | None:
     had, memory = _had_bytes(relations), relations.memory
     if had is None or not memory.fits_bytes:
         return None
-    modelled = memory.reread_bytes(had)
+    modelled = memory.at(had).again_bytes
     return memory if abs(modelled - again_bytes) <= _REPEATED * again_bytes else None
 
 
 def _twice_the_memory(relations: Relations, memory: Memory, again: Any, ago: Any) -> list[Change]:
     """Of what is read again, that which is so after the shortest time stays in memory first. Nothing where twice as much may be what fits."""
     had = _had_bytes(relations)
-    if had is None or not memory.reread_bytes(had) or 2 * had >= _SURELY * memory.fits_bytes:
+    if had is None or not memory.at(had).again_bytes or 2 * had >= _SURELY * memory.fits_bytes:
         return []
-    now, then = memory.reread_bytes(had), memory.reread_bytes(2 * had)
+    now, then = memory.at(had).again_bytes, memory.at(2 * had).again_bytes
     at = np.flatnonzero(again)
     order = at[np.argsort(ago[at], kind="stable")]
     gone = np.full(len(again), False)

@@ -174,7 +174,7 @@ COLUMNS: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
                 "share",
             ),
             ("read_bytes", "what the device reads then, ahead of calls too", "bytes"),
-            ("again_bytes", "pages that calls read and that have to be read again", "bytes"),
+            ("again_bytes", "of it, more than with memory for all", "bytes"),
         ),
     ),
     "call_kinds": (

@@ -24,7 +24,7 @@ _NEAR = 1.02
 
 
 class Size(Struct, frozen=True):
-    """`hit_share` of the pages that calls read an earlier call has brought; `read_bytes` the device reads then, `again_bytes` not for the first time."""
+    """`hit_share` of the pages that calls read an earlier call has brought; `read_bytes` the device reads then, `again_bytes` more than with memory for all."""
 
     memory_bytes: int
     hit_share: float
@@ -59,12 +59,8 @@ class Memory:
 
     @cached_property
     def once_bytes(self) -> int:
-        """What calls read for the first time."""
-        return self._pages(self._ample.asked - self._ample.hit)
-
-    def reread_bytes(self, memory_bytes: int) -> int:
-        """What the device reads with so much memory, more than with as much as there is to read; ahead of calls, too."""
-        return max(0, self.at(memory_bytes).read_bytes - self._pages(self._ample.read))
+        """What the device reads with as much memory."""
+        return self._pages(self._ample.read)
 
     @cached_property
     def fits_bytes(self) -> int:
@@ -102,7 +98,7 @@ class Memory:
         # What the sample lacks or has too much of is a few pages that are read all the time (Waldspurger et al., "Efficient MRC
         # Construction with SHARDS", FAST 2015).
         hit = self._repeated + self._read_pages - self._every * (made.asked - made.hit)
-        again = max(0, self._ample.hit - made.hit)
+        again = max(0, made.read - self._ample.read)
         return Size(
             memory_bytes,
             max(0.0, hit / asked) if asked else 0.0,

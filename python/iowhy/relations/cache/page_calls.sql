@@ -1,7 +1,7 @@
 -- title: Pages of one file that one call reads or writes through the page cache, of a sample of stretches of files
 -- uses: call_kinds, file_cache, file_operations, named_files, nonstorage_files, recording
 -- kept: table
--- Of files whose lookups are known only those that have any, so of none read by O_DIRECT alone. A stretch has 64 pages; so many
+-- Of files whose lookups are known only those that have any, so of none read by O_DIRECT alone. A stretch has 128 pages; so many
 -- stretches are in the sample that it has about 40,000 pages. Calls for just the page that the one before ended in are left out and counted.
 -- column place: order, number
 -- column file: number of the file, id
@@ -60,7 +60,7 @@ WITH looked AS (
         coalesce(sum(CASE WHEN NOT same AND NOT writes THEN last_page - first_page + 1 END), 0) AS read_pages
     FROM whole
 ), pieces AS (
-    SELECT w.*, s.every, s.repeated, s.read_pages, unnest(generate_series(w.first_page // 64, w.last_page // 64)) AS stretch
+    SELECT w.*, s.every, s.repeated, s.read_pages, unnest(generate_series(w.first_page // 128, w.last_page // 128)) AS stretch
     FROM whole w
     CROSS JOIN sampled s
     WHERE NOT w.same
@@ -69,12 +69,12 @@ SELECT
     row_number() OVER (ORDER BY ts_ns, tid, stretch) AS place,
     dense_rank() OVER (ORDER BY dev, ino) AS file,
     dense_rank() OVER (ORDER BY dev, ino, tgid, handle) AS stream,
-    greatest(first_page, stretch * 64) AS first_page,
-    least(last_page, stretch * 64 + 63) AS last_page,
-    CASE WHEN stretch * 64 > first_page THEN stretch * 64 - 1 ELSE before_page END AS before_page,
+    greatest(first_page, stretch * 128) AS first_page,
+    least(last_page, stretch * 128 + 127) AS last_page,
+    CASE WHEN stretch * 128 > first_page THEN stretch * 128 - 1 ELSE before_page END AS before_page,
     least(
         greatest(coalesce(end_page, 0), max(last_page) OVER (PARTITION BY dev, ino)),
-        CASE WHEN every > 1 THEN stretch * 64 + 63 END
+        CASE WHEN every > 1 THEN stretch * 128 + 127 END
     ) AS end_page,
     writes,
     ahead,

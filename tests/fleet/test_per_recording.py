@@ -52,7 +52,7 @@ def agree(mine: list[tuple[Any, ...]], expected: list[tuple[Any, ...]]) -> None:
 MIXED = ("files", "syscalls", "devices", "cache", "sync", "waits", "threads", "journal")
 
 
-@pytest.mark.parametrize("name", sorted(reports().keys() - {"phases", "stalls"}))
+@pytest.mark.parametrize("name", sorted(reports().keys() - {"phases", "stalls", "memory-sizes"}))
 def test_the_rows_are_those_of_each_recording_alone(
     name: str, fleet: list[Recording], packed: dict[Path, Path]
 ) -> None:
@@ -69,9 +69,12 @@ def test_the_rows_are_those_of_each_recording_alone(
         agree(of(found, recording, packed), expected)
 
 
-def test_phases_are_of_one_recording(fleet: list[Recording]) -> None:
-    with wrong("phases-of-one-recording", name="phases"):
-        rows("phases", [fleet[0].path])
+@pytest.mark.parametrize("name", ["phases", "memory-sizes"])
+def test_what_is_computed_of_its_rows_is_of_one_recording(
+    name: str, fleet: list[Recording]
+) -> None:
+    with wrong("phases-of-one-recording", name=name):
+        rows(name, [fleet[0].path])
 
 
 @pytest.mark.parametrize("name", ["events", "syscalls", "waits", "files"])

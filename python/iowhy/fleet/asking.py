@@ -105,7 +105,7 @@ def _asked(question: Question) -> tuple[FleetReport | Report, dict[str, Asked]]:
     if question.since is not None:
         _moment(question.since)
     if not isinstance(found, FleetReport):
-        if "phases" in named_in(found.sql):
+        if named_in(found.sql) & {"phases", "memory_sizes"}:
             raise Problem("phases-of-one-recording", name=question.name)
         must_take(found, filters)
         must_be_good(filters)

@@ -11,6 +11,7 @@ from iowhy.model.medium import AsRecorded, medium_of
 from iowhy.model.recorded import Recorded
 from iowhy.model.replay import Rule, ways
 from iowhy.relations import Relations
+from iowhy.relations.memory_sizes import Memory
 from iowhy.sentences import Sentence, worded
 
 #: Requests in flight alone, below which their time is chance.
@@ -18,8 +19,14 @@ _ALONE_MIN = 16
 #: From this share of the requests' bytes on they are said to be read again.
 READ_AGAIN = 0.05
 _GROUPED = 10
+#: What the model of memory says was read again is so within this share, else it carries nothing; and its shares of hits are within so much.
+_REPEATED, _POINTS = 0.2, 0.05
+#: Less than this of what fits does surely not fit.
+_SURELY = 0.9
 #: Bytes of a block, of devices of up to 2^40 of them.
 _BLOCK, _BLOCK_BITS = 4096, 40
+
+_TWICE = worded("what-if-memory-twice", "twice the memory")
 
 
 class Change(Struct, frozen=True):
@@ -41,7 +48,7 @@ class Change(Struct, frozen=True):
 
 def changes(run: Recorded, relations: Relations, devices: Sequence[Device]) -> tuple[Change, ...]:
     """Those that the recording can carry."""
-    found = [*_devices(run, devices), *_syncs(run, relations), *_memory(run)]
+    found = [*_devices(run, devices), *_syncs(run, relations), *_memory(run, relations)]
     found += [*_others(run), *_processors(run), *_limits(run)]
     return tuple(found)
 
@@ -176,7 +183,7 @@ def _without_syncs(run: Recorded, begins: Any, keep_each: int) -> Rule:
     return Rule(no_waits=gone, no_requests=made_for)
 
 
-def _memory(run: Recorded) -> list[Change]:
+def _memory(run: Recorded, relations: Relations) -> list[Change]:
     q = run.requests
     if not len(q["own"]):
         return []
@@ -193,23 +200,28 @@ def _memory(run: Recorded) -> list[Change]:
     ]
     if run.part >= 1:
         # Of stretches of a run it is not known what was read between them.
-        found.append(_more_memory(run, reads))
+        found += _more_memory(run, relations, reads)
     return found
 
 
-def _more_memory(run: Recorded, reads: Any) -> Change:
+def _more_memory(run: Recorded, relations: Relations, reads: Any) -> list[Change]:
     """Nothing is read again if all that it reads fits; where nothing is, more memory saves nothing."""
-    again, read, once = _read_again(run, reads)
+    again, ago, read, once = _read_again(run, reads)
     if read - once <= READ_AGAIN * read:
-        return Change(
+        nothing = Change(
             "memory-twice",
-            worded("what-if-memory-twice", "twice the memory"),
+            _TWICE,
             worded("assumes-memory-twice", "it reads the same"),
             Rule,
             unsure=(0.0, 0.0),
             because=worded("because-read-once", "nothing is read twice"),
         )
-    return Change(
+        return [nothing]
+    again_bytes = read - once
+    memory = _memory_by_calls(relations, again_bytes)
+    if memory is not None:
+        once = memory.fits_bytes
+    fits = Change(
         "fits",
         worded("what-if-fits", "memory for {once:bytes}", once=once),
         worded("assumes-fits", "what has been read once stays"),
@@ -217,14 +229,60 @@ def _more_memory(run: Recorded, reads: Any) -> Change:
         because=worded(
             "because-read-again",
             "{again:bytes} of {read:bytes} read again",
-            again=read - once,
+            again=again_bytes,
             read=read,
         ),
     )
+    return [fits, *_twice_the_memory(relations, memory, again, ago)] if memory else [fits]
 
 
-def _read_again(run: Recorded, reads: Any) -> tuple[Any, int, int]:
-    """Requests of which earlier ones have read half of the blocks or more; bytes that are read, and those of different places."""
+def _had_bytes(relations: Relations) -> int | None:
+    """Memory for file data that a control group left to the run; None if it met no limit."""
+    return relations.value(
+        int,
+        "SELECT max(cached_bytes) FROM group_totals WHERE memory_limit_bytes IS NOT NULL AND memory_limit_hits > 0",
+    )
+
+
+def _memory_by_calls(relations: Relations, again_bytes: int) -> Memory | None:
+    """None if calls do not explain what was read again: files are mapped, or others took the memory."""
+    had, memory = _had_bytes(relations), relations.memory
+    if had is None or not memory.fits_bytes:
+        return None
+    modelled = memory.at(had).again_bytes
+    return memory if abs(modelled - again_bytes) <= _REPEATED * again_bytes else None
+
+
+def _twice_the_memory(relations: Relations, memory: Memory, again: Any, ago: Any) -> list[Change]:
+    """Of what is read again, that which is so after the shortest time stays in memory first. Nothing where twice as much may be what fits."""
+    had = _had_bytes(relations)
+    if had is None or not memory.at(had).again_bytes or 2 * had >= _SURELY * memory.fits_bytes:
+        return []
+    now, then = memory.at(had).again_bytes, memory.at(2 * had).again_bytes
+    at = np.flatnonzero(again)
+    order = at[np.argsort(ago[at], kind="stable")]
+    gone = np.full(len(again), False)
+    gone[order[: round(len(at) * max(0.0, 1 - then / now))]] = True
+    unsure = 0.1 + min(1.0, _POINTS / max(1 - memory.at(2 * had).hit_share, _POINTS))
+    return [
+        Change(
+            "memory-twice",
+            _TWICE,
+            worded("assumes-memory-lru", "the kernel keeps pages as its model here does"),
+            lambda: Rule(no_requests=gone),
+            unsure=(unsure, unsure),
+            because=worded(
+                "because-read-again-less",
+                "{then:bytes} read again instead of {now:bytes}",
+                then=then,
+                now=now,
+            ),
+        )
+    ]
+
+
+def _read_again(run: Recorded, reads: Any) -> tuple[Any, Any, int, int]:
+    """Requests of which earlier ones have read half of the blocks or more, and how long before, in ns; bytes that are read, and those of different places."""
     q = run.requests
     at = np.flatnonzero(reads)
     blocks = np.maximum(1, -(-q["bytes"][at] // _BLOCK))
@@ -233,11 +291,20 @@ def _read_again(run: Recorded, reads: Any) -> tuple[Any, int, int]:
     within = np.arange(ends[-1]) - np.repeat(ends - blocks, blocks)
     places = (device.reshape(-1) << _BLOCK_BITS) + q["place"][at] // _BLOCK
     keys = np.repeat(places, blocks) + within
-    _, first = np.unique(keys, return_index=True)
-    new = np.bincount(np.repeat(np.arange(len(at)), blocks)[first], minlength=len(at))
+    of_request = np.repeat(np.arange(len(at)), blocks)
+    # Requests are in the order of time, and so are those of one block next to each other.
+    order = np.argsort(keys, kind="stable")
+    repeats = np.flatnonzero(keys[order][1:] == keys[order][:-1])
+    later, earlier = of_request[order[repeats + 1]], of_request[order[repeats]]
+    old = np.bincount(later, minlength=len(at))
+    since = np.full(len(at), np.inf)
+    begin = q["begin_ns"][at]
+    np.minimum.at(since, later, begin[later] - begin[earlier])
     again = np.full(len(reads), False)
-    again[at] = 2 * new <= blocks
-    return again, int(ends[-1]) * _BLOCK, len(first) * _BLOCK
+    again[at] = 2 * old >= blocks
+    ago = np.full(len(reads), np.inf)
+    ago[at] = since
+    return again, ago, int(ends[-1]) * _BLOCK, int(len(keys) - len(repeats)) * _BLOCK
 
 
 def _others(run: Recorded) -> list[Change]:

@@ -25,7 +25,8 @@ class RecordedFacts(Struct, frozen=True):
 
     `ran` are the sensors that ran, `rows` the number of rows of the tables that have any. `mismatches` are the tables that hold
     other rows than the manifest counts; of these, sums are taken for none: relations go by the rows. `phases`: from when to when each
-    was, after the start, and its leading cause, where they were asked for (relations/change_points.py).
+    was, after the start, and its leading cause, where they were asked for (relations/change_points.py). `memory_sizes`: rows of the relation
+    of that name, where they were (relations/memory_sizes.py).
     """
 
     start_ns: int
@@ -38,6 +39,7 @@ class RecordedFacts(Struct, frozen=True):
     rows: Mapping[str, int] = field(default_factory=dict)
     mismatches: tuple[Mismatch, ...] = ()
     phases: tuple[tuple[int, int, str | None], ...] = ()
+    memory_sizes: tuple[tuple[int, float, int, int], ...] = ()
 
     @property
     def timed(self) -> bool:

@@ -92,6 +92,14 @@ def phases(facts: RecordedFacts) -> str:
     )
 
 
+def memory_sizes(facts: RecordedFacts) -> str:
+    """What is in memory, by its size (memory_sizes.py)."""
+    rows: list[Row] = list(facts.memory_sizes)
+    return _values([one for one, *_ in COLUMNS["memory_sizes"][1]], rows or [(0, 0.0, 0, 0)]) + (
+        "" if rows else " WHERE false"
+    )
+
+
 def _values(columns: Sequence[str], rows: Sequence[Row]) -> str:
     """Rows of text, whole numbers, truth values and NULL as a SELECT."""
     names = ", ".join(columns)
@@ -123,7 +131,11 @@ def literal(name: str, facts: RecordedFacts) -> str:
     return _values([one for one, *_ in COLUMNS[name][1]], _ROWS[name]())
 
 
-_OF_FACTS: dict[str, Callable[[RecordedFacts], str]] = {"recording": recording, "phases": phases}
+_OF_FACTS: dict[str, Callable[[RecordedFacts], str]] = {
+    "recording": recording,
+    "phases": phases,
+    "memory_sizes": memory_sizes,
+}
 _ROWS: dict[str, Callable[[], list[Row]]] = {
     one.__name__: one for one in (call_kinds, wait_kinds, wait_words, budget_classes, cpu_limits)
 }
@@ -150,6 +162,19 @@ COLUMNS: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
             ("begin_ns", "its begin", "ns"),
             ("end_ns", "its end", "ns"),
             ("cause", "its leading cause, where each was judged", "text"),
+        ),
+    ),
+    "memory_sizes": (
+        "What of the pages that calls read is in memory from an earlier call, with so much memory for file data",
+        (
+            ("memory_bytes", "memory for file data; the last row is all that is read", "bytes"),
+            (
+                "hit_share",
+                "of the pages that calls read, those in memory from an earlier call",
+                "share",
+            ),
+            ("read_bytes", "what the device reads then, ahead of calls too", "bytes"),
+            ("again_bytes", "of it, more than with memory for all", "bytes"),
         ),
     ),
     "call_kinds": (

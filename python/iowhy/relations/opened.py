@@ -9,6 +9,7 @@ from iowhy.recordings import Recording
 from iowhy.recordings.open_tables import OpenTables
 from iowhy.relations.change_points import Phase, phases, with_phases
 from iowhy.relations.facts import RecordedFacts, recorded_facts
+from iowhy.relations.memory_sizes import CALLS, Memory, with_memory_sizes
 from iowhy.relations.narrowed import Narrowed
 from iowhy.relations.relation import Relation, chosen, named_in
 from iowhy.relations.rows import Kind, Row, plain, typed, value
@@ -65,6 +66,11 @@ class Relations:
         return phases(
             self.rows, facts.timed or (facts.elapsed_ns > 0 and facts.has("disk_samples"))
         )
+
+    @cached_property
+    def memory(self) -> Memory:
+        """What is in memory, by how much there is of it."""
+        return Memory(self.rows(CALLS), self.facts.page_bytes)
 
     def size(self, table: str) -> int:
         """Rows of a table of the recording."""
@@ -164,6 +170,8 @@ class Relations:
         facts = self.facts
         if name == "phases":
             facts = with_phases(facts, self.phases)
+        if name == "memory_sizes":
+            facts = with_memory_sizes(facts, self.memory)
         self._execute(f"CREATE {kind} {name} AS {relation.body(facts)}")
         self._made.add(name)
 

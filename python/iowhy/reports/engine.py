@@ -16,6 +16,7 @@ from iowhy.relations import RecordedFacts, Relations, recorded_facts
 from iowhy.relations.change_points import with_phases
 from iowhy.relations.compose import Everything, compose
 from iowhy.relations.interpreters import NAMED_BY_A_MAP, interpreter
+from iowhy.relations.memory_sizes import CALLS, Memory, with_memory_sizes
 from iowhy.relations.relation import named_in, relations, tables_in
 from iowhy.reports.batches import BATCH_ROWS, Result, Rows
 from iowhy.reports.filters import Filters, Selection, resolve
@@ -62,7 +63,7 @@ def run_all(
     filters = filters or Filters()
     with rec.opened() as opened:
         facts = recorded_facts(rec, opened)
-        asked = [(_statement(rec, one, filters, facts, causes), one.where) for one in found]
+        asked = [(_statement(rec, one, filters, facts, opened, causes), one.where) for one in found]
         _must_choose(rec, filters, opened, facts)
         return [
             _result(opened, sql, where, notes=_notes(rec, facts, sql, opened)).table()
@@ -86,7 +87,7 @@ def result_of(
     filters = filters or Filters()
     with rec.opened() as opened:
         facts = recorded_facts(rec, opened)
-        sql = _statement(rec, report, filters, facts, causes)
+        sql = _statement(rec, report, filters, facts, opened, causes)
         _must_choose(rec, filters, opened, facts)
         if first is None or report.in_order_of is None:
             yield _result(opened, sql, report.where, notes=_notes(rec, facts, sql, opened))
@@ -158,7 +159,11 @@ def queries(rec: Recording) -> Iterator[Callable[[str], Result]]:
 
         def ask(sql: str) -> Result:
             plain = sql.strip().rstrip(";").rstrip()
-            sql = compose(plain, _with_phases(rec, plain, facts), Everything())
+            sql = compose(
+                plain,
+                _with_sizes(plain, _with_phases(rec, plain, facts), Everything(), opened),
+                Everything(),
+            )
             return _result(opened, sql, "SQL", notes=_notes(rec, facts, sql, opened))
 
         yield ask
@@ -201,7 +206,8 @@ def statement(
     """The whole SQL of a report: what `run` executes."""
     report = name if isinstance(name, Report) else find(name)
     with rec.opened() as opened:
-        return _statement(rec, report, filters or Filters(), recorded_facts(rec, opened), causes)
+        facts = recorded_facts(rec, opened)
+        return _statement(rec, report, filters or Filters(), facts, opened, causes)
 
 
 def spark_statements(
@@ -368,12 +374,14 @@ def _statement(
     report: Report,
     filters: Filters,
     facts: RecordedFacts,
+    opened: OpenTables,
     causes: Causes | None = None,
 ) -> str:
     must_take(report, filters)
     facts = _with_phases(rec, report.sql, facts, causes)
     selection = resolve(filters, rec.manifest, facts)
-    return compose(report.sql, selection.facts(facts), selection)
+    facts = _with_sizes(report.sql, selection.facts(facts), selection, opened)
+    return compose(report.sql, facts, selection)
 
 
 def _with_phases(
@@ -385,6 +393,16 @@ def _with_phases(
     with Relations(rec) as relations:
         found = relations.phases
     return with_phases(facts, found, () if causes is None else causes(rec))
+
+
+def _with_sizes(
+    sql: str, facts: RecordedFacts, selection: Selection | Everything, opened: OpenTables
+) -> RecordedFacts:
+    """What is in memory by its size is found before the statement that names it."""
+    if "memory_sizes" not in named_in(sql):
+        return facts
+    calls = _result(opened, compose(CALLS, facts, selection), "memory_sizes").table()
+    return with_memory_sizes(facts, Memory(calls.values, facts.page_bytes))
 
 
 def _must_choose(

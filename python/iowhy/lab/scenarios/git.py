@@ -23,13 +23,9 @@ def _repository(
     return tree
 
 
-def _status(stage: Stage, *, cold: bool) -> Plan:
+def _status(stage: Stage, *how: str) -> Plan:
     tree = _repository(stage, stage.choice.count(300), 10, 200)
-    argv = ("git", "-C", str(tree), "status", "--short")
-    if not cold:
-        # What was just written may be on its way out of memory already.
-        shell.run(argv)
-    return Plan(argv, cold=cold)
+    return Plan(("git", "-C", str(tree), "status", "--short", *how), cold=True)
 
 
 def _add(stage: Stage, method: str) -> Plan:
@@ -50,14 +46,16 @@ SCENARIOS = (
         name="git-status",
         title="git status of a cold tree",
         variants=(
-            Variant("cold", "nothing cached", lambda s: _status(s, cold=True), ("metadata-cold",)),
-            Variant("warm", "all cached", lambda s: _status(s, cold=False), FINE),
+            Variant("all", "new files too", _status, ("metadata-cold",)),
+            Variant(
+                "tracked",
+                "tracked files only",
+                lambda s: _status(s, "-uno"),
+                (*FINE, "metadata-cold", "random-access"),
+            ),
         ),
         devices=("hdd",),
-        remedy=(
-            "metadata-cold.keep-inodes",
-            "shared.warm-cache",
-        ),
+        remedy=("git.tracked-only",),
         tools=("git",),
     ),
     Scenario(

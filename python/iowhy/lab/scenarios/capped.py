@@ -53,6 +53,6 @@ SCENARIOS = (
         "800 requests/s after 4,000 at 3,000/s",
         ("--cap-requests=800:4000", "--cap-requests=3000:30"),
         "4K",
-        1500,
+        2200,
     ),
 )

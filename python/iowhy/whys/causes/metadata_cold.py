@@ -17,6 +17,8 @@ REMOVED = 1 / 3
 ALIKE = 0.1
 # The waits that count: the filesystem reads its own blocks, in calls that only touch names.
 REASONS = frozenset({"metadata_read"})
+# How many names a setting leaves out is not in a recording: of what it saved in trees that were tried, 3 to 90 %, the mean.
+FEWER_NAMES = 1 / 3
 # A block is locked while it is read.
 LOCKED = frozenset({"metadata_lock"})
 
@@ -81,7 +83,7 @@ def find(facts: Facts) -> Candidate | None:
         ),
         saving=_in_order(facts, read) if one_head else _EIGHT_AT_ONCE,
         by_depth=_pauses(facts) if one_head else None,
-        by_less=saving.half("names to look up"),
+        by_less=Saving(FEWER_NAMES, "with a third fewer names to look up"),
         by_order=None if one_head else Saving(0.0, "seeks take no time on this device"),
         # A head goes from place to place whoever asks: a shorter way comes first, and more walkers only fill its pauses.
         remedies=(_IN_ORDER_OF_INODES, _KEEP, *warmed, _WALKERS)

@@ -11,7 +11,7 @@ from iowhy.whys.facts.crowded import Crowded, crowded
 from iowhy.whys.finding import Candidate, Claim, Saving
 from iowhy.whys.remedy import Remedy
 
-CALLS_MIN = 10
+ALONE_MIN, MEETING_MIN = 10, 5
 TIMES = 1.5
 
 
@@ -21,7 +21,7 @@ def find(facts: Facts) -> Candidate | None:
     waiting, of_ns = facts.budget.elapsed(classes.SYNC), facts.shares_of_ns
     if waiting < thresholds.LISTED or not of_ns:
         return None
-    found = crowded(facts.relations, CALLS_MIN)
+    found = crowded(facts.relations, ALONE_MIN, MEETING_MIN)
     if found is None or found.times < TIMES:
         return None
     log, who = found.path or "a log", found.writer or facts.run.who
@@ -98,7 +98,11 @@ CAUSE = Cause(
         "flight on that disk. The calls that meet such writes are compared with the others."
     ),
     thresholds=(
-        Threshold("calls of either kind, at least", CALLS_MIN, "calls", "fewer may be chance"),
+        Threshold("calls that are alone, at least", ALONE_MIN, "calls", "fewer do not show what one takes"),
+        Threshold(
+            "calls that meet such writes, at least", MEETING_MIN, "calls",
+            "fewer may be chance; each may wait for all that is written, so few take long",
+        ),
         Threshold(
             "times as long as a sync that is alone, at least", TIMES, "times",
             "syncs of one file differ by about a fifth from stretch to stretch; half is not noise",

@@ -65,11 +65,11 @@ FROM s HAVING count(*) > 0
 """
 
 
-def crowded(relations: Relations, calls: int) -> Crowded | None:
+def crowded(relations: Relations, alone: int, meeting: int) -> Crowded | None:
     """Of the disk where small syncs take most time; None where fewer than so many calls of either kind are known."""
     if not relations.has("syscalls") or not relations.has("block_requests"):
         return None
     sums = relations.first(Crowded, _CROWDED)
-    return (
-        sums if sums and sums.alone >= calls and sums.meeting >= calls and sums.alone_ns else None
-    )
+    if sums is None or sums.alone < alone or sums.meeting < meeting:
+        return None
+    return sums if sums.alone_ns else None

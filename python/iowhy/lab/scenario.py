@@ -31,7 +31,7 @@ class Variant(Struct, frozen=True):
     """One form of a scenario: what is prepared and run, and which causes are right for it.
 
     `causes` are names of causes; the first is the best answer, any other is right too. `elsewhere` are those
-    that are right too on some devices, where something else is the limit.
+    that are right too on some devices, where something else is the limit. `also` are true of it as well, after one of those.
     """
 
     name: str
@@ -39,6 +39,7 @@ class Variant(Struct, frozen=True):
     prepare: Callable[[Stage], Plan]
     causes: tuple[str, ...]
     elsewhere: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    also: tuple[str, ...] = ()
 
     def right_on(self, device: str) -> tuple[str, ...]:
         """The causes that are right on a kind of device, the best answer first."""

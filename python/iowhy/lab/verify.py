@@ -187,7 +187,8 @@ def check(scenario: Scenario, choice: Choice, broken: Trial, fixed: Trial | None
     """Judges the verdicts of a scenario's trials."""
     why = _wrong(broken, scenario.broken.right_on(choice.device), must_find=True)
     if scenario.case is None:
-        why += _also(broken, scenario.broken.right_on(choice.device))
+        variant = scenario.broken
+        why += _also(broken, (*variant.right_on(choice.device), *variant.also))
     if fixed is not None and scenario.fixed is not None:
         right = scenario.fixed.right_on(choice.device)
         wrong = _wrong(fixed, right, must_find=False)

@@ -22,8 +22,8 @@ SCENARIO = Scenario(
             "fails",
             "one in twenty",
             lambda s: _read(s, "--error-share=0.05"),
-            # It reads one block after the other, too.
-            ("device-failing", "queue-shallow"),
+            ("device-failing",),
+            also=("queue-shallow",),
         ),
         Variant("reads", "none", _read, FLASH_IS_FINE),
     ),

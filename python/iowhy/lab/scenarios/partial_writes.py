@@ -19,7 +19,13 @@ SCENARIOS = (
         name="partial-writes",
         title="dd writes over an old file, 512 bytes at a time",
         variants=(
-            Variant("part", "512 B", lambda s: _overwrite(s, 512), ("partial-writes", "small-requests")),
+            Variant(
+                "part",
+                "512 B",
+                lambda s: _overwrite(s, 512),
+                ("partial-writes",),
+                also=("small-requests",),
+            ),
             Variant("whole", "4 KiB", lambda s: _overwrite(s, 4096), FINE),
         ),
         devices=("hdd",),

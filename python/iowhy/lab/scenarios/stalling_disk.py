@@ -20,6 +20,7 @@ SCENARIO = Scenario(
             "three seconds without an answer",
             lambda s: _read(s, "--stall=0.2+3"),
             ("device-slow",),
+            also=("cache-cold",),
         ),
         Variant("answers", "the same disk without", _read, ("cache-cold", *FLASH_IS_FINE)),
     ),

@@ -77,7 +77,11 @@ def _tiny(facts: Facts) -> Candidate | None:
     if between_ns <= BETWEEN_NS:
         claims.append(Claim(frozenset({classes.USER})))
         claimed = evidence.claimed(facts, claims)
-        remains = _computed(facts, between_ns, 1 + vain / number) * facts.budget.elapsed(classes.USER) / claimed
+        remains = (
+            _computed(facts, between_ns, 1 + vain / number)
+            * facts.budget.elapsed(classes.USER)
+            / claimed
+        )
         # Who computes less waits for a CPU less.
         part = evidence.claimed(facts, claims) / facts.budget.elapsed(*classes.CPU)
         claims.append(Claim(frozenset({classes.RUNNABLE}), fraction=part, follows=True))

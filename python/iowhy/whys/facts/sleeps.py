@@ -229,7 +229,8 @@ def waits_for_work(relations: Relations, mode: str) -> str | None:
     sql = f"""SELECT DISTINCT name FROM syscall_totals WHERE name IN {asked} OR (
         name = 'connect' AND tgid NOT IN (SELECT tgid FROM threads WHERE comm IN {classes.quoted(_DATABASES)}))"""
     called = set(relations.values(str, sql))
-    if not called & _SERVES and not _asked(relations) and relations.value(int, _LISTENS):
+    listens = relations.value(int, _LISTENS)
+    if listens and not called & _SERVES and not _asked(relations):
         return "clients"
     if "connect" in called:
         return None

@@ -14,7 +14,17 @@ from pathlib import Path
 def main() -> int:
     """Tortures for so many minutes, which the parts share; 1 when something failed."""
     words = _words()
-    from tests.torture import agent_kills, disks, failures, kills, mixes, mutants, texts, thinnings
+    from tests.torture import (
+        agent_kills,
+        disks,
+        failures,
+        kills,
+        mixes,
+        mutants,
+        texts,
+        thinnings,
+        tune_kills,
+    )
     from tests.torture.report import Part, Tally
 
     parts: dict[str, Part] = {
@@ -29,6 +39,7 @@ def main() -> int:
         "mixes": lambda seed, end: mixes.run(seed, end, words.most),
         "kills": lambda seed, end: kills.run(seed, end, words.most),
         "agent": lambda seed, end: agent_kills.run(seed, end, words.most),
+        "tune": lambda seed, end: tune_kills.run(seed, end, words.most),
     }
     chosen = words.part or list(parts)
     tallies: list[Tally] = []

@@ -105,8 +105,8 @@ def test_findings_are_of_the_time_without_it(tmp_path: Path) -> None:
     (first, *_) = verdict.findings
     assert first.cause == "small-requests"
     assert first.share == pytest.approx(0.54 / 0.55, abs=0.01)
-    # Half of what is around them may stay.
-    assert first.gain == pytest.approx(first.share - 0.39 / 0.55 / 2, abs=0.001)
+    # Of the 1,950 ns around each, what may be computed on its byte stays.
+    assert first.gain == pytest.approx(first.share - 0.39 / 0.55 * 40 / 1_950, abs=0.001)
     assert first.share_of == "the time without the recorder"
     assert verdict.shares_of_s == pytest.approx(1.1)
     assert tells(verdict.answer, percent(first.share), "1.1 s", "small-requests")

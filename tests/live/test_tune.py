@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from conftest import cannot_run
-from iowhy.experiments.device import mount_of
 from iowhy.experiments.job import Job
 from iowhy.experiments.setting import Profile, Setting
 from iowhy.lab.stage import Choice, stage
-from iowhy.tuning.knob import Clues, queue_file
+from iowhy.tuning.knob import Clues
 from iowhy.tuning.knobs import knobs
 from iowhy.tuning.search import Request, tune
 from iowhy.undo import Undo, recover
 from iowhy.whys import classes
+from tests.torture.tune_kills import state
 
 DISK = ("read_ahead_kb", "scheduler", "nr_requests", "wbt_lat_usec", "noatime", "commit")
 
@@ -30,12 +30,6 @@ def disk(tmp_path, monkeypatch, request):
     monkeypatch.setenv("IOWHY_STATE", str(tmp_path / "state"))
     with stage(Choice(fs="ext4", device="file"), tmp_path) as made:
         yield made.scratch_filesystem(64).path
-
-
-def state(setting):
-    queue = ("read_ahead_kb", "scheduler", "nr_requests", "wbt_lat_usec")
-    paths = [path for one in queue if (path := queue_file(setting, one)) is not None]
-    return [path.read_text() for path in paths], mount_of(setting.directory).options
 
 
 def test_each_setting_of_the_disk_is_there_for_its_trial_and_gone_after_it(disk):

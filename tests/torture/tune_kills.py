@@ -19,7 +19,7 @@ from iowhy.tuning.knob import queue_file
 from iowhy.undo import Undo
 from tests.torture.report import Tally
 
-#: Half of the time for a profile, half for trials of settings, by how long both take.
+#: Until the kill, at most: the profile and the first trials of settings take so long.
 LATEST_S = 9.0
 PATIENCE_S = 20.0
 ENDS = (signal.SIGKILL, signal.SIGKILL, signal.SIGHUP, signal.SIGINT)
@@ -41,7 +41,7 @@ def run(seed: int, end: float, most: int | None = None) -> Tally:
             disk = on.scratch_filesystem(64).path
             (disk / "data").write_bytes(os.urandom(4 << 20))
             setting = Setting(("true",), disk, undo, Profile(1.0, 1.0))
-            before = _state(setting)
+            before = state(setting)
             while time.monotonic() < end and (most is None or tally.counts["kills"] < most):
                 _kill(tally, seed + tally.counts["kills"], setting, before)
     return tally
@@ -58,20 +58,21 @@ def _kill(tally: Tally, seed: int, setting: Setting, before: object) -> None:
     at = time.monotonic() + chance.uniform(0.2, LATEST_S)
     changed = False
     while time.monotonic() < at and process.poll() is None:
-        changed = _state(setting) != before
+        changed = state(setting) != before
         time.sleep(0.02)
     process.send_signal(how)
     process.wait()
     # The session's guard undoes it.
     until = time.monotonic() + PATIENCE_S
-    while _state(setting) != before and time.monotonic() < until:
+    while state(setting) != before and time.monotonic() < until:
         time.sleep(0.05)
     tally.counts["kills"] += 1
     tally.counts["of them with a setting changed"] += changed
-    if _state(setting) != before:
-        tally.fail(seed, f"{how.name}: {_state(setting)} instead of {before}")
+    if state(setting) != before:
+        tally.fail(seed, f"{how.name}: {state(setting)} instead of {before}")
 
 
-def _state(setting: Setting) -> object:
+def state(setting: Setting) -> tuple[list[str], str]:
+    """What settings of the disk change: its queue and its mount options."""
     paths = [path for one in QUEUE if (path := queue_file(setting, one)) is not None]
     return [path.read_text() for path in paths], mount_of(setting.directory).options

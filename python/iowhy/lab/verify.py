@@ -185,10 +185,10 @@ def verify(
 
 def check(scenario: Scenario, choice: Choice, broken: Trial, fixed: Trial | None) -> Check:
     """Judges the verdicts of a scenario's trials."""
-    why = _wrong(broken, scenario.broken.right_on(choice.device), must_find=True)
+    causes = scenario.broken.right_on(choice.device)
+    why = _wrong(broken, causes, must_find=True)
     if scenario.case is None:
-        variant = scenario.broken
-        why += _also(broken, (*variant.right_on(choice.device), *variant.also))
+        why += _also(broken, (*causes, *scenario.broken.also))
     if fixed is not None and scenario.fixed is not None:
         right = scenario.fixed.right_on(choice.device)
         wrong = _wrong(fixed, right, must_find=False)

@@ -219,7 +219,8 @@ def waits_for_work(relations: Relations, mode: str) -> str | None:
     """What from outside it waits for while it idles, in words: clients of a server, changes of files; None: it has work to do.
 
     A server is who takes connections, and what ran already before it was recorded; not if it connects to others itself, which may be what
-    it waits for. To whom nobody came is a server that listens and has no connection: what it connected to was the service of names. Of a machine nobody waits for what sleeps: its threads wait for each other, and for what comes from outside.
+    it waits for. One that listens and has no connection is a server that nobody has called: what it connected to was the service of names.
+    Of a machine nobody waits for what sleeps: its threads wait for each other, and for what comes from outside.
     """
     if not relations.has("syscall_totals"):
         return "clients" if mode == "attach" else None
@@ -229,8 +230,7 @@ def waits_for_work(relations: Relations, mode: str) -> str | None:
     sql = f"""SELECT DISTINCT name FROM syscall_totals WHERE name IN {asked} OR (
         name = 'connect' AND tgid NOT IN (SELECT tgid FROM threads WHERE comm IN {classes.quoted(_DATABASES)}))"""
     called = set(relations.values(str, sql))
-    listens = relations.value(int, _LISTENS)
-    if listens and not called & _SERVES and not _asked(relations):
+    if not called & _SERVES and not _asked(relations) and _listens(relations):
         return "clients"
     if "connect" in called:
         return None
@@ -246,6 +246,12 @@ SELECT count(*) FROM syscall_totals AS l SEMI JOIN (
   GROUP BY t.tid, r.elapsed_ns HAVING sum(t.total_ns) >= {_MOST} * r.elapsed_ns
 ) AS polls ON polls.tid = l.tid WHERE l.name = 'listen'
 """
+
+
+def _listens(relations: Relations) -> bool:
+    return bool(relations.value(int, _LISTENS))
+
+
 # Somebody has just started it, and it sleeps for most of the time.
 _ASKS = f"""
 WITH began AS (

@@ -43,17 +43,18 @@ class Served:
 
 @pytest.fixture(scope="module")
 def served(request: pytest.FixtureRequest) -> Iterator[Served]:
-    lacking = shell.missing(("mariadbd", "mariadb-install-db"))
+    lacking = shell.missing(("mariadbd", "mariadb-install-db", "my_print_defaults"))
     if lacking is not None:
         cannot_run(request, lacking)
     pytest.importorskip("pymysql")
     with TemporaryDirectory(prefix="iowhy-my-", dir="/var/tmp") as folder:
         common = ("--no-defaults", "--user=root", f"--datadir={folder}/d")
         install = shell.found("mariadb-install-db") or ""
-        subprocess.run(
+        made = subprocess.run(
             [install, *common, "--auth-root-socket-user=root", "--skip-test-db"],
-            check=True, capture_output=True, timeout=120,
+            capture_output=True, text=True, timeout=120,
         )  # fmt: skip
+        assert made.returncode == 0, made.stdout + made.stderr
         server = shell.found("mariadbd") or ""
         with Path(folder, "log").open("wb") as log:
             process = subprocess.Popen(

@@ -35,6 +35,7 @@ PACKAGES = {
     "redis-cli": "redis-tools",
     "mariadbd": "mariadb-server-core",
     "mariadb-install-db": "mariadb-server-core",
+    "my_print_defaults": "mariadb-client-core",
     "nginx": "nginx-light",
     "db_bench": "rocksdb-tools",
     "mdb_load": "lmdb-utils",

@@ -3,7 +3,7 @@
 A module there holds `SCENARIO`, or `SCENARIOS` for two that share their preparation, and is found by being there.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ class Variant(Struct, frozen=True):
 
     `causes` are names of causes; the first is the best answer, any other is right too. `elsewhere` are those
     that are right too on some devices, where something else is the limit. `also` are true of it as well, after one of those.
+    `remedy` are ids of the remedies that it follows, of a fix.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Variant(Struct, frozen=True):
     causes: tuple[str, ...]
     elsewhere: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     also: tuple[str, ...] = ()
+    remedy: tuple[str, ...] = ()
 
     def right_on(self, device: str) -> tuple[str, ...]:
         """The causes that are right on a kind of device, the best answer first."""
@@ -89,7 +91,7 @@ class Scenario(Struct, frozen=True):
     """A case or a control.
 
     The first variant is the broken one (for a control: the only one, perhaps), the second the fixed
-    one. `chain` are ids of links that the chain of the finding must contain. `devices` and
+    one; later ones are fixes too, if they say which remedy they follow. `chain` are ids of links that the chain of the finding must contain. `devices` and
     `filesystems` are what it makes sense on, the usual one first.
     """
 
@@ -103,7 +105,7 @@ class Scenario(Struct, frozen=True):
     figures: tuple[Figure, ...] = ()
     #: Whether the fix is the finding's first remedy, so that it saves what the finding says can be gained.
     share_is_gain: bool = True
-    #: Ids of the remedies that the fix follows.
+    #: Ids of the remedies that the second variant follows.
     remedy: tuple[str, ...] = ()
     #: Programs that are installed where it can run.
     tools: tuple[str, ...] = ()
@@ -118,6 +120,18 @@ class Scenario(Struct, frozen=True):
     def fixed(self) -> Variant | None:
         """The variant without it."""
         return self.variants[1] if len(self.variants) > 1 else None
+
+    def fix_for(self, remedies: Sequence[str]) -> Variant | None:
+        """The fix that follows the first of a finding's remedies; the second variant where none does."""
+        if remedies:
+            for one in self.variants[1:]:
+                if remedies[0] in self.followed(one):
+                    return one
+        return self.fixed
+
+    def followed(self, fix: Variant) -> tuple[str, ...]:
+        """Ids of the remedies that a fix follows."""
+        return self.remedy if fix is self.fixed else fix.remedy
 
     def variant(self, name: str) -> Variant:
         """A variant by name. Raises Problem that lists them."""

@@ -12,10 +12,12 @@ from msgspec.structs import asdict
 from iowhy.errors import Problem
 from iowhy.lab import shell, trial
 from iowhy.lab.disks import EMULATED
-from iowhy.lab.scenario import CPU, Scenario
+from iowhy.lab.scenario import CPU, Scenario, Variant
 from iowhy.lab.stage import Choice
 from iowhy.lab.trial import Trial
 from iowhy.units import size
+from iowhy.whys.finding import Finding
+from iowhy.whys.remedy import Fix
 
 #: A wrong finding that claims less than this of the time is no wrong answer: it is listed, not led with.
 TOLERATED = 0.15
@@ -163,7 +165,7 @@ def verify(
             continue
         trials: list[Trial] = []
         try:
-            for variant in scenario.variants[:2]:
+            for variant in _broken_and_fix(scenario, trials):
                 progress(
                     f"{number} of {len(sensible)}: {scenario.name}, {variant.name}, "
                     f"on {choice.fs}, {choice.device}"
@@ -183,14 +185,34 @@ def verify(
         yield check(scenario, choice, trials[0], trials[1] if len(trials) > 1 else None)
 
 
+def _broken_and_fix(scenario: Scenario, trials: Sequence[Trial]) -> Iterator[Variant]:
+    """The broken variant; once that was tried, the fix that follows the first remedy of its verdict."""
+    yield scenario.broken
+    fix = _fix(scenario, trials[0])
+    if fix is not None:
+        yield fix
+
+
+def _fix(scenario: Scenario, broken: Trial | None) -> Variant | None:
+    """The fix of a scenario, by what was found without it."""
+    top = None if broken is None else broken.top
+    return scenario.fix_for([] if top is None else [one.do.id for one in _saving(top)])
+
+
+def _saving(top: Finding) -> list[Fix]:
+    """Its remedies but those that only look: they save nothing yet."""
+    return [one for one in top.fixes if not one.looks]
+
+
 def check(scenario: Scenario, choice: Choice, broken: Trial, fixed: Trial | None) -> Check:
     """Judges the verdicts of a scenario's trials."""
     causes = scenario.broken.right_on(choice.device)
     why = _wrong(broken, causes, must_find=True)
     if scenario.case is None:
         why += _also(broken, (*causes, *scenario.broken.also))
-    if fixed is not None and scenario.fixed is not None:
-        right = scenario.fixed.right_on(choice.device)
+    fix = _fix(scenario, broken)
+    if fixed is not None and fix is not None:
+        right = fix.right_on(choice.device)
         wrong = _wrong(fixed, right, must_find=False)
         if wrong and fixed.reread_bytes:
             wrong.append(
@@ -230,13 +252,12 @@ def _not_first(scenario: Scenario, broken: Trial) -> list[str]:
 
 def _tried(scenario: Scenario, broken: Trial | None) -> Tried | None:
     """Which of the first finding's remedies the scenario's fix is."""
-    top, fixed = None if broken is None else broken.top, scenario.fixed
-    if top is None or fixed is None or not scenario.remedy:
+    top, fixed = None if broken is None else broken.top, _fix(scenario, broken)
+    if top is None or fixed is None or not scenario.followed(fixed):
         return None
-    # What only looks saves nothing yet.
-    saving = [one for one in top.fixes if not one.looks]
+    saving = _saving(top)
     for number, one in enumerate(saving, 1):
-        if one.do.id in scenario.remedy:
+        if one.do.id in scenario.followed(fixed):
             return Tried(number, len(saving), one.in_full, one.gain)
     return Tried(None, len(saving), fixed.text, top.gain)
 
@@ -294,7 +315,7 @@ def confusion(checks: Sequence[Check]) -> list[tuple[str, str, int, bool]]:
     for one in checks:
         for found, variant, must_find in (
             (one.broken, one.scenario.broken, True),
-            (one.fixed, one.scenario.fixed, False),
+            (one.fixed, _fix(one.scenario, one.broken), False),
         ):
             if found is None or variant is None:
                 continue

@@ -24,7 +24,9 @@ def _reader(caps: tuple[str, ...], block: str, reads: int) -> Callable[[Stage], 
     return prepare
 
 
-def _scenario(name: str, what: str, caps: tuple[str, ...], block: str, reads: int) -> Scenario:
+def _scenario(
+    name: str, what: str, caps: tuple[str, ...], block: str, reads: int, fixed: tuple[str, ...] = ()
+) -> Scenario:
     return Scenario(
         name=name,
         title=f"four threads read at random places of a volume that is held at {what}",
@@ -32,9 +34,11 @@ def _scenario(name: str, what: str, caps: tuple[str, ...], block: str, reads: in
             Variant("held", what, _reader(caps, block, reads), ("device-capped",)),
             Variant(
                 "free",
-                "no limit",
-                _reader((), block, reads),
-                ("random-access", "device-saturated", "queue-shallow"),
+                "no limit" if not fixed else "the limit that credits raised it to",
+                _reader(fixed, block, reads),
+                ("random-access", "device-saturated", "queue-shallow")
+                if not fixed
+                else ("device-capped",),
             ),
         ),
         devices=("ssd",),
@@ -54,5 +58,6 @@ SCENARIOS = (
         ("--cap-requests=800:4000", "--cap-requests=3000:30"),
         "4K",
         2200,
+        ("--cap-requests=3000:30",),
     ),
 )

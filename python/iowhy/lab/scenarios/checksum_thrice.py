@@ -4,11 +4,13 @@ from iowhy.lab.scenario import CPU, Plan, Scenario, Variant
 from iowhy.lab.scenarios._work import make_file
 from iowhy.lab.stage import Stage
 
+_FILE_MIB = 192
 
-def _passes(stage: Stage, script: str) -> Plan:
+
+def _passes(stage: Stage, script: str, limit_mib: int = _FILE_MIB // 2) -> Plan:
     path = stage.scratch_filesystem(1024).path / "data"
-    make_file(path, stage.choice.size(192), stage.choice.seed)
-    limit = str(stage.choice.size(96))
+    make_file(path, stage.choice.size(_FILE_MIB), stage.choice.seed)
+    limit = str(stage.choice.size(limit_mib))
     group = stage.limited("memory", {"memory.limit_in_bytes": {1: limit}, "memory.max": {2: limit}})
     return Plan((*group, "sh", "-c", script, str(path)), cold=True)
 
@@ -38,12 +40,18 @@ SCENARIO = Scenario(
             lambda s: _passes(s, _IN_PARTS),
             ("cache-cold", "device-saturated", *CPU),
         ),
+        Variant(
+            "more-memory",
+            "a limit above the file's size",
+            lambda s: _passes(s, _PASSES, 2 * _FILE_MIB),
+            ("cache-cold", "device-saturated", *CPU),
+            remedy=("group.more-memory",),
+        ),
     ),
     devices=("hdd",),
     remedy=(
         "cache-thrash.in-parts-any",
         "cache-thrash.in-parts",
-        "group.more-memory",
     ),
     tools=("cksum",),
 )

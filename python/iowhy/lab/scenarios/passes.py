@@ -64,13 +64,13 @@ SCENARIO = Scenario(
             "a limit above the file's size",
             lambda s: _passes(s, limit_mib=2 * _FILE_MIB),
             ("cache-cold", "device-saturated", "device-slow", "readahead-poor", "queue-shallow"),
+            remedy=("group.more-memory",),
         ),
     ),
     devices=("hdd", "ssd", "flush-slow", "file"),
     remedy=(
         "cache-thrash.in-parts-any",
         "cache-thrash.in-parts",
-        "group.more-memory",
     ),
     chain=("cache-thrash.passes", "cache-thrash.used"),
     figures=(

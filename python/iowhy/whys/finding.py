@@ -69,7 +69,8 @@ class Candidate(Struct, frozen=True):
     """A cause that a recording shows, before it is settled which cause gets which time.
 
     `saving` is of the time that it gets; `by_order` is what a remedy saves of it that only changes the order of what is
-    read, `by_less` what one saves that leaves work out, `by_depth` one that reads as much, but more of it at once, and `by_remedy` what those of its own do that it names, if that is
+    read, `by_less` what one saves that leaves work out, `by_depth` one that reads as much, but more of it at once, `by_setting` any
+    other setting of a program, and `by_remedy` what those of its own do that it names, if that is
     other than `saving`.
     `summary` completes "sqlite3 spent 69 % of its time …": what it did in that time (`waiting for …`, `reading …`).
     `confidence` (0..1) is how well the measurements carry it, with `lowered_by` in words; `against`
@@ -92,6 +93,7 @@ class Candidate(Struct, frozen=True):
     by_order: Saving | None = None
     by_less: Saving | None = None
     by_depth: Saving | None = None
+    by_setting: Saving | None = None
     by_remedy: Mapping[Remedy, Saving] = field(default_factory=dict)
     against: tuple[str, ...] = ()
     confidence: float = 0.9

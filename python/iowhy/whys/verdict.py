@@ -381,6 +381,7 @@ def _saving(candidate: Candidate, remedy: Remedy) -> Saving:
         (remedy.orders, candidate.by_order),
         (remedy.less, candidate.by_less),
         (remedy.at_once, candidate.by_depth),
+        (remedy.program is not None, candidate.by_setting),
     )
     special = next((saving for is_so, saving in kinds if is_so), None)
     return special or candidate.by_remedy.get(remedy, candidate.saving)

@@ -134,6 +134,8 @@ def _starting(facts: Facts, share: float, starts: ShortLived) -> Candidate:
             starts.cpu_share * starts.starting * (1 - 1 / starts.processes),
             "if one process did it all",
         ),
+        by_less=saving.half("work"),
+        by_setting=_saving(facts, False, False),
         by_remedy={_FASTER: saving.twice("speed of the CPU's core")},
         confidence=0.9,
         remedies=(for_users.fewer_starts(starts), _FASTER, evidence.by_function(facts)),

@@ -204,3 +204,17 @@ def test_what_cannot_run_is_not_ok(tmp_path: Path) -> None:
 def test_what_makes_no_sense_on_a_device_is_passed_over() -> None:
     assert list(verify.verify([scenario()], device="zram")) == []
     assert list(verify.verify([scenario(filesystems=("xfs",))], fs="ext4")) == []
+
+
+def test_the_fix_that_is_tried_follows_the_first_remedy() -> None:
+    more = Variant("more", "", _never, ("healthy",), remedy=("more",))
+    one = scenario(remedy=("less",))
+    one = structs.replace(one, variants=(*one.variants, more))
+    assert one.fix_for(["more", "less"]) is more
+    for unknown in ([], ["less", "more"], ["other", "more"]):
+        assert one.fix_for(unknown) is one.fixed
+    found = trial("sync-storm", 0.9)
+    top = structs.replace(found.verdict.findings[0], fixes=(Fix(worded("more", "more"), 0.9),))
+    found = structs.replace(found, verdict=structs.replace(found.verdict, findings=(top,)))
+    tried = verify.check(one, HDD, found, trial("healthy", 0.0, 1.0)).tried
+    assert tried is not None and tried.number == 1

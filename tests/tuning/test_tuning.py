@@ -71,10 +71,19 @@ def test_who_reads_pages_in_vain_gets_less(setting):
     assert found[0] == ("read_ahead_kb", "16")
 
 
+def test_nothing_is_read_ahead_past_the_page_cache(setting):
+    found = names(setting, shares={classes.READ: 0.8}, direct_reads=0.79)
+    assert "read_ahead_kb" not in dict(found) and found[0][0] == "scheduler"
+
+
 def test_next_to_others_the_scheduler_and_the_priority_come_first(setting):
-    found = names(setting, shares={classes.READ: 0.3}, troubles={"neighbours": 0.6})
+    shares, troubles = {classes.READ: 0.3}, {"neighbours": 0.6}
+    assert names(setting, shares=shares, troubles=troubles)[0] == ("scheduler", "bfq")
+    # To mq-deadline all levels of a class are one.
+    assert "ionice" not in dict(names(setting, shares=shares, troubles=troubles))
+    (setting.directory / "scheduler").write_text("none mq-deadline [bfq]")
+    found = names(setting, shares=shares, troubles=troubles)
     assert {one for one, _ in found[:2]} == {"ionice", "scheduler"}
-    assert ("scheduler", "bfq") in found
 
 
 def test_no_setting_is_worth_more_than_what_if_leaves(setting):

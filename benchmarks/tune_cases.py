@@ -122,7 +122,7 @@ def _io_limited(on: Stage, folder: Path) -> Made:
 def _memory_limited(on: Stage, folder: Path) -> Made:
     path = make_file(folder / "data", 128 * MIB, 1)
     group = _grouped(on, "memory", "memory.limit_in_bytes", str(96 * MIB))
-    return Made(("cat", *[str(path)] * 8), group=group)
+    return Made(("cat", *[str(path)] * 4), group=group)
 
 
 def _bound(_: Stage, __: Path) -> Made:
@@ -131,7 +131,7 @@ def _bound(_: Stage, __: Path) -> Made:
 
 def _next_to_spinners(on: Stage, _: Path) -> Made:
     on.neighbour(work("spin", threads=4, cpu_seconds=600))
-    return Made(work("spin", threads=1, cpu_seconds=0.4))
+    return Made(work("spin", threads=2, cpu_seconds=0.4))
 
 
 _CHASE = """
@@ -140,7 +140,7 @@ int main(void) {
     size_t n = (size_t)1 << 26, at = 1, i;
     unsigned *p = malloc(n * sizeof *p);
     for (i = 0; i < n; i += 16) p[i] = i;
-    for (i = 0; i < 12000000; i++) { at = at * 2862933555777941757u + 3037000493u; p[at >> 38]++; }
+    for (i = 0; i < 60000000; i++) { at = at * 2862933555777941757u + 3037000493u; p[at >> 38]++; }
     return p[12345] == 1;
 }
 """
@@ -203,7 +203,7 @@ def _rocksdb(on: Stage, folder: Path) -> Made:
     on.neighbour(_sh('while :; do dd if=/dev/zero of="$0" bs=1M count=128 conv=fdatasync status=none; done', folder / "others"))  # fmt: skip
     base = folder / "base"
     return Made(
-        ("db_bench", f"--db={base}", "--benchmarks=fillsync", "--num=40000", "--value_size=400"),
+        ("db_bench", f"--db={base}", "--benchmarks=fillsync", "--num=100", "--value_size=400"),
         (f"rm -rf {base}",),
     )
 

@@ -3,9 +3,9 @@
 python -m benchmarks.tune_grid run FOLDER [CASE…]    as root, on a quiet machine, about two minutes each; what is there already stays
 python -m benchmarks.tune_grid judge FOLDER          a row for each case
 
-`run` records the command and tunes it as a user does. It then runs it twice with each value of each setting that tune could ever choose here
-(settings that lose data in a crash need leave, and are left out), each run after its reset, in random order; then with pairs of what helped;
-then the best of them and what tune chose, four times more each: the table is of those runs, medians.
+`run` records the command and tunes it as a user does. It then runs it with each value of each setting that tune could ever choose here
+(settings that lose data in a crash need leave, and are left out), each run after its reset, in random order, and again with the quicker half;
+then with pairs of what helped; then the best of them and what tune chose, four times more each: the table is of those runs, medians.
 """
 
 import json
@@ -120,7 +120,9 @@ def searched(case: Case, made: Made, there: Path, on: Stage, chosen: str | None)
     known: dict[str, Lever] = {name: knobs()[one.knob] for name, one in tries.items()}
     grid = _Runs(LiveExecutor(job, setting, on.undo, known=known), refused)
     alone = {name: Condition(name, one.level) for name, one in tries.items()}
-    grid.run([BASELINE, *alone.values()], 2)
+    grid.run([BASELINE, *alone.values()], 1)
+    quicker = grid.ranked()[: len(alone) // 2]
+    grid.run([BASELINE, *(alone[name] for name in quicker)], 1)
     base = min(grid.first["baseline"])
     helped = [name for name in grid.ranked() if min(grid.first[name]) < (1 - HELPS) * base]
     best: dict[str, str] = {}

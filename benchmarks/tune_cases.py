@@ -192,7 +192,7 @@ def _git(_: Stage, folder: Path) -> Made:
 
 def _rsync(_: Stage, folder: Path) -> Made:
     (folder / "tree").mkdir()
-    for number in range(12):
+    for number in range(24):
         make_file(folder / "tree" / str(number), 4 * MIB, number)
     out = folder / "out"
     return Made(("rsync", "-a", f"{folder}/tree/", f"{out}/"), (f"rm -rf {out}",))
@@ -235,7 +235,7 @@ CASES = (
     Case("tar", "program", _tar, "hdd"),
     Case("xz", "program", _xz, cold=False),
     Case("git", "program", _git, changes=VOLUME),
-    Case("rsync", "program", _rsync, "ssd"),
+    Case("rsync", "program", _rsync, changes=VOLUME),
     Case("db_bench", "program", _rocksdb, "ssd"),
     Case("sleep", "control", lambda *_: Made(("sleep", "1")), cold=False),
     Case("computing", "control", lambda *_: Made(work("spin", threads=1, cpu_seconds=0.8)), cold=False),

@@ -134,24 +134,6 @@ def _next_to_spinners(on: Stage, _: Path) -> Made:
     return Made(work("spin", threads=2, cpu_seconds=0.4))
 
 
-_CHASE = """
-#include <stdlib.h>
-int main(void) {
-    size_t n = (size_t)1 << 26, at = 1, i;
-    unsigned *p = malloc(n * sizeof *p);
-    for (i = 0; i < n; i += 16) p[i] = i;
-    for (i = 0; i < 60000000; i++) { at = at * 2862933555777941757u + 3037000493u; p[at >> 38]++; }
-    return p[12345] == 1;
-}
-"""
-
-
-def _huge(_: Stage, folder: Path) -> Made:
-    (folder / "chase.c").write_text(_CHASE)
-    shell.run(["gcc", "-O1", "-o", str(folder / "chase"), str(folder / "chase.c")])
-    return Made((str(folder / "chase"),))
-
-
 def _sqlite(_: Stage, folder: Path) -> Made:
     made = (
         "PRAGMA journal_mode=OFF; CREATE TABLE item(id INTEGER PRIMARY KEY, text BLOB);"
@@ -228,7 +210,6 @@ CASES = (
     Case("a group's memory limit", "scenario", _memory_limited),
     Case("bound to one CPU", "scenario", _bound, cold=False),
     Case("CPUs that others use", "scenario", _next_to_spinners, cold=False),
-    Case("memory at random", "scenario", _huge, cold=False),
     Case("sqlite3", "program", _sqlite, changes=VOLUME),
     Case("tar", "program", _tar, "hdd"),
     Case("xz", "program", _xz, cold=False),

@@ -1,7 +1,6 @@
 """Commands with a setting that is wrong for them, real programs, and commands that no setting helps, for `benchmarks.tune_grid`."""
 
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -145,11 +144,17 @@ def _sqlite(_: Stage, folder: Path) -> Made:
     return Made(("sqlite3", str(folder / "shop.db"), asked))
 
 
-def _tar(_: Stage, folder: Path) -> Made:
+def _files(folder: Path) -> Path:
+    """Some files of 4 MiB."""
     (folder / "tree").mkdir()
     for number in range(24):
         make_file(folder / "tree" / str(number), 4 * MIB, number)
-    return Made(("tar", "-C", str(folder), "-cf", str(folder / "out.tar"), "tree"))
+    return folder / "tree"
+
+
+def _tar(_: Stage, folder: Path) -> Made:
+    tree = _files(folder)
+    return Made(("tar", "-C", str(folder), "-cf", str(folder / "out.tar"), tree.name))
 
 
 def _text(path: Path, mebibytes: int) -> Path:
@@ -165,19 +170,16 @@ def _xz(_: Stage, folder: Path) -> Made:
 
 def _git(_: Stage, folder: Path) -> Made:
     """All objects of a pack, which git reads by mapping it."""
-    tree = folder / "tree"
-    shutil.copytree("/usr/include", tree / "include", symlinks=True)
-    git = f"git -C {tree} -c user.name=a -c user.email=a@b -c gc.auto=0"
-    shell.run(["sh", "-c", f"{git} init -q && {git} add -A && {git} commit -qm one && {git} repack -adq --window=0"])  # fmt: skip
+    tree = _files(folder)
+    git = f"git -C {tree} -c user.name=a -c user.email=a@b -c gc.auto=0 -c core.compression=0"
+    made = f"{git} init -q && {git} add -A && {git} commit -qm one && {git} repack -adq --window=0"
+    shell.run(["sh", "-c", made])
     return Made(("git", "-C", str(tree), "fsck", "--no-progress"))
 
 
 def _rsync(_: Stage, folder: Path) -> Made:
-    (folder / "tree").mkdir()
-    for number in range(24):
-        make_file(folder / "tree" / str(number), 4 * MIB, number)
-    out = folder / "out"
-    return Made(("rsync", "-a", f"{folder}/tree/", f"{out}/"), (f"rm -rf {out}",))
+    tree, out = _files(folder), folder / "out"
+    return Made(("rsync", "-a", f"{tree}/", f"{out}/"), (f"rm -rf {out}",))
 
 
 def _rocksdb(_: Stage, folder: Path) -> Made:

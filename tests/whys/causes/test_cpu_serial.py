@@ -233,6 +233,16 @@ def test_a_setting_that_runs_them_at_once_saves_what_the_other_cpus_do(judged: J
     assert at_once.condition.startswith("on all ") and at_once.gain < once.gain
 
 
+def test_a_setting_that_runs_them_at_once_saves_what_the_other_cpus_do(judged: Judge) -> None:
+    """make -j starts as many."""
+    story = starts("make", 1000, 1_600_000)
+    story.executables[10], story.argv = "/usr/bin/make", ("make",)
+    found = leads(judged(story), "cpu-serial", 0.75)
+    by_id = {one.do.id: one for one in found.fixes}
+    at_once, once = by_id["program.make.parallel"], by_id["shared.fewer-starts"]
+    assert at_once.condition.startswith("on all ") and at_once.gain < once.gain
+
+
 def test_not_a_server_with_a_process_for_each_client(judged: Judge) -> None:
     found = finding(judged(starts("grep", 1000, 1_600_000)), "cpu-serial")
     assert found is not None and found.fixes[0].do.id != "shared.fewer-starts"

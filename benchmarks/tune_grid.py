@@ -206,10 +206,12 @@ def judge(folder: Path) -> int:
             continue
         grid = msgjson.decode(paths[0].read_bytes(), type=Grid)
         row = _judged(grid, said["best"])
-        if case.kind != "control":
+        if row.saves < HELPS:
+            controls, silent = controls + 1, silent + (said["best"] is None)
+        else:
             wanted, good = wanted + 1, good + (row.of_best >= ENOUGH)
         print(f"| {case.name} | {row} | {len(said['tried'])} |", flush=True)
-    print(f"{good} of {wanted} reach {ENOUGH:.0%} of the best; {silent} of {controls} controls: nothing helps")  # fmt: skip
+    print(f"{good} of {wanted} reach {ENOUGH:.0%} of the best; of {controls} that nothing helps it says so of {silent}")  # fmt: skip
     return 0 if good == wanted and silent == controls else 1
 
 
@@ -222,15 +224,13 @@ class _Row(Struct, frozen=True):
 
     @property
     def of_best(self) -> float:
-        """Where the best saves nothing, choosing nothing is right."""
-        if self.saves < HELPS:
-            return float(self.chosen is None)
         return self.chosen_saves / self.saves
 
     def __str__(self) -> str:
-        best = self.best if self.saves >= HELPS else "nothing"
+        if self.saves < HELPS:
+            return f"{self.base_s:.2f} s | nothing | | {self.chosen or 'nothing'} | |"
         row = (
-            f"{self.base_s:.2f} s | {best} | {self.saves:.0%} | {self.chosen or 'nothing'} "
+            f"{self.base_s:.2f} s | {self.best} | {self.saves:.0%} | {self.chosen or 'nothing'} "
             f"| {self.chosen_saves:.0%} | {self.of_best:.0%}"
         )
         return re.sub(r" -k -f /\S+(?=`)", "", row)

@@ -204,7 +204,7 @@ CASES = (
     Case("a volume far away", "scenario", _cat(192), changes=VOLUME),
     Case("mapped at random", "scenario", _mapped, queue=(("read_ahead_kb", "4096"),)),
     Case("writes to a volume far away", "scenario", _scattered, changes=VOLUME, cold=False),
-    Case("next to readers", "scenario", _next_to_readers, "hdd", queue=(("scheduler", "bfq"),)),
+    Case("next to readers", "scenario", _next_to_readers, "hdd"),
     Case("syncs next to a writer", "scenario", _next_to_writer, "ssd", queue=(("wbt_lat_usec", "0"),)),
     Case("few requests at once", "scenario", _many, changes=VOLUME, queue=(("nr_requests", "4"),)),
     Case("few pages dirty", "scenario", _dirty, "hdd", ("--megabytes-per-s=60",), cold=False),

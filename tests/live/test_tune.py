@@ -102,24 +102,24 @@ def test_a_program_that_is_bound_to_one_cpu_is_given_all(disk, request):
     assert seen.count(str(os.cpu_count())) == 3 and len(seen) >= 8
 
 
-def test_a_higher_priority_is_heeded_next_to_another_session(tmp_path, request):
+def test_more_weight_is_heeded_next_to_another_session(tmp_path, request):
     if os.geteuid() != 0 or isinstance(groups.find("cpu"), str):
         cannot_run(request, "needs root and a cpu controller")
     spin = "import sys,time; e=time.process_time; s=e()\nwhile e() - s < float(sys.argv[1]): pass"
     spinning = [sys.executable, "-I", "-S", "-c", spin]
     others = [subprocess.Popen([*spinning, "60"], start_new_session=True) for _ in range(2)]
-    knob = knobs()["nice"]
+    knob = knobs()["cpu-weight"]
     try:
         with Undo.session("test") as undo:
             setting = Setting((*spinning, "0.3"), tmp_path, undo, Profile(1.0, 1.0))
             job = Job(setting.argv, tmp_path)
-            executor = LiveExecutor(job, setting, undo, known={"nice": knob})
+            executor = LiveExecutor(job, setting, undo, known={"cpu-weight": knob})
             # On the CPU of both others a third of it is left, and with ten times the share most of it.
             for one in (*others, None):
                 os.sched_setaffinity(0 if one is None else one.pid, {0})
             level = knob.level(knob.values(setting, Clues())[0])
             alone = executor.run(BASELINE).wall_s
-            assert executor.run(Condition("nice", level)).wall_s < 0.7 * alone
+            assert executor.run(Condition("cpu-weight", level)).wall_s < 0.7 * alone
     finally:
         os.sched_setaffinity(0, range(os.cpu_count() or 1))
         for one in others:

@@ -222,9 +222,13 @@ def test_a_knob_is_written_for_the_trial_alone(setting, tmp_path, monkeypatch):
 
 def test_a_priority_is_judged_next_to_loud_neighbours():
     said = worded("loud-cpus", "No answer")
-    found = tuned({"nice 1 → 2 1 → 2": 0.5}, others=said, names=("nice", "read_ahead_kb"))
-    assert found.best == "nice 1 → 2" and found.no_answer is None
-    found = tuned({"read_ahead_kb 1 → 2 1 → 2": 0.5}, others=said, names=("nice", "read_ahead_kb"))
+    found = tuned(
+        {"cpu-weight 1 → 2 1 → 2": 0.5}, others=said, names=("cpu-weight", "read_ahead_kb")
+    )
+    assert found.best == "cpu-weight 1 → 2" and found.no_answer is None
+    found = tuned(
+        {"read_ahead_kb 1 → 2 1 → 2": 0.5}, others=said, names=("cpu-weight", "read_ahead_kb")
+    )
     assert found.best is None and found.no_answer is not None
 
 

@@ -1,8 +1,11 @@
 """Levers on made-up machines: what they write, when they refuse; and the registry."""
 
+import ctypes
+import mmap
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from iowhy.experiments import cache, copies, device
@@ -101,6 +104,28 @@ def test_cache_states_touch_no_content(tmp_path):
     for state in ("as-is", "cold", "warm"):
         cache.set_state(state, cache.files_below(tmp_path))
     assert {p: p.read_bytes() for p in cache.files_below(tmp_path)} == before
+
+
+def test_files_are_dropped_that_are_dirty_without_a_flush_for_each(tmp_path, monkeypatch):
+    path = tmp_path / "dirty"
+    path.write_bytes(os.urandom(1 << 20))
+    if device.device_of(tmp_path) is None:
+        pytest.skip("a filesystem in memory drops nothing")
+    monkeypatch.setattr(os, "fsync", lambda _: pytest.fail("flushes the disk"))
+    cache.set_state("cold", [path])
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped:
+        assert not resident(mapped)
+
+
+def resident(mapped: mmap.mmap) -> int:
+    """Its pages in memory (mincore(2))."""
+    pages = len(mapped) // mmap.PAGESIZE
+    found = (ctypes.c_ubyte * pages)()
+    libc = ctypes.CDLL(None)
+    view = np.frombuffer(mapped, np.uint8)
+    assert libc.mincore(ctypes.c_void_p(view.ctypes.data), ctypes.c_size_t(len(mapped)), found) == 0
+    del view
+    return sum(one & 1 for one in found)
 
 
 def test_files_that_a_recording_names_are_warmed_and_dropped_wherever_they_lie(

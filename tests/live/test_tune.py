@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 
 from conftest import cannot_run
+from iowhy.experiments import groups
+from iowhy.experiments.condition import BASELINE, Condition
+from iowhy.experiments.executor import LiveExecutor
 from iowhy.experiments.job import Job
 from iowhy.experiments.setting import Profile, Setting
 from iowhy.lab.stage import Choice, stage
@@ -97,3 +100,28 @@ def test_a_program_that_is_bound_to_one_cpu_is_given_all(disk, request):
     # Warming up, profiling, three alone and three each.
     seen = (disk / "seen").read_text().split()
     assert seen.count(str(os.cpu_count())) == 3 and len(seen) >= 8
+
+
+def test_more_weight_is_heeded_next_to_another_session(tmp_path, request):
+    if os.geteuid() != 0 or isinstance(groups.find("cpu"), str):
+        cannot_run(request, "needs root and a cpu controller")
+    spin = "import sys,time; e=time.process_time; s=e()\nwhile e() - s < float(sys.argv[1]): pass"
+    spinning = [sys.executable, "-I", "-S", "-c", spin]
+    others = [subprocess.Popen([*spinning, "60"], start_new_session=True) for _ in range(2)]
+    knob = knobs()["cpu-weight"]
+    try:
+        with Undo.session("test") as undo:
+            setting = Setting((*spinning, "0.3"), tmp_path, undo, Profile(1.0, 1.0))
+            job = Job(setting.argv, tmp_path)
+            executor = LiveExecutor(job, setting, undo, known={"cpu-weight": knob})
+            # On the CPU of both others a third of it is left, and with ten times the share most of it.
+            for one in (*others, None):
+                os.sched_setaffinity(0 if one is None else one.pid, {0})
+            level = knob.level(knob.values(setting, Clues())[0])
+            alone = executor.run(BASELINE).wall_s
+            assert executor.run(Condition("cpu-weight", level)).wall_s < 0.7 * alone
+    finally:
+        os.sched_setaffinity(0, range(os.cpu_count() or 1))
+        for one in others:
+            one.kill()
+            one.wait()

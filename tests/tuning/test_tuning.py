@@ -71,10 +71,19 @@ def test_who_reads_pages_in_vain_gets_less(setting):
     assert found[0] == ("read_ahead_kb", "16")
 
 
+def test_nothing_is_read_ahead_past_the_page_cache(setting):
+    found = names(setting, shares={classes.READ: 0.8}, direct_reads=0.79)
+    assert "read_ahead_kb" not in dict(found) and found[0][0] == "scheduler"
+
+
 def test_next_to_others_the_scheduler_and_the_priority_come_first(setting):
-    found = names(setting, shares={classes.READ: 0.3}, troubles={"neighbours": 0.6})
+    shares, troubles = {classes.READ: 0.3}, {"neighbours": 0.6}
+    assert names(setting, shares=shares, troubles=troubles)[0] == ("scheduler", "bfq")
+    # To mq-deadline all levels of a class are one.
+    assert "ionice" not in dict(names(setting, shares=shares, troubles=troubles))
+    (setting.directory / "scheduler").write_text("none mq-deadline [bfq]")
+    found = names(setting, shares=shares, troubles=troubles)
     assert {one for one, _ in found[:2]} == {"ionice", "scheduler"}
-    assert ("scheduler", "bfq") in found
 
 
 def test_no_setting_is_worth_more_than_what_if_leaves(setting):
@@ -213,9 +222,13 @@ def test_a_knob_is_written_for_the_trial_alone(setting, tmp_path, monkeypatch):
 
 def test_a_priority_is_judged_next_to_loud_neighbours():
     said = worded("loud-cpus", "No answer")
-    found = tuned({"nice 1 → 2 1 → 2": 0.5}, others=said, names=("nice", "read_ahead_kb"))
-    assert found.best == "nice 1 → 2" and found.no_answer is None
-    found = tuned({"read_ahead_kb 1 → 2 1 → 2": 0.5}, others=said, names=("nice", "read_ahead_kb"))
+    found = tuned(
+        {"cpu-weight 1 → 2 1 → 2": 0.5}, others=said, names=("cpu-weight", "read_ahead_kb")
+    )
+    assert found.best == "cpu-weight 1 → 2" and found.no_answer is None
+    found = tuned(
+        {"read_ahead_kb 1 → 2 1 → 2": 0.5}, others=said, names=("cpu-weight", "read_ahead_kb")
+    )
     assert found.best is None and found.no_answer is not None
 
 

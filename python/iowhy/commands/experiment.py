@@ -132,13 +132,14 @@ def _changed(path: Path) -> float:
 
 
 class _Known(Struct, frozen=True):
-    """What a recording knows of the command: findings, the files that it used, how long it took without the recorder, what changes would make of it, shares of its time by class."""
+    """What a recording knows of the command: findings, the files that it used, how long it took without the recorder, what changes would make of it, shares of its time by class, and of it in reads past the page cache."""
 
     findings: tuple["Finding", ...] = ()
     files: tuple[Path, ...] = ()
     seconds: float | None = None
     predicted: tuple["Predicted", ...] = ()
     shares: Mapping[str, float] = {}
+    direct_reads: float = 0.0
 
 
 def _known(opened: "Recording") -> _Known:
@@ -170,6 +171,7 @@ def _known(opened: "Recording") -> _Known:
             {name: verdict.budget.elapsed(name) for name in classes.ALL}
             if verdict.budget.known
             else {},
+            dict(verdict.budget.heaviest_reasons(frozenset({classes.READ}))).get("direct_io", 0.0),
         )
 
 

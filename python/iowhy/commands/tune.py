@@ -36,6 +36,7 @@ def tune(options: Options, progress: Progress, *, leave: bool = True) -> "Tuned"
         known.shares,
         troubles_of(known.findings),
         {one.change: one.times.value for one in known.predicted},
+        known.direct_reads,
         known=bool(known.shares),
         allow_unsafe=options.allow_unsafe,
     )

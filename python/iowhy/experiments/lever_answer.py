@@ -157,7 +157,7 @@ def _judged(
         verdict = Verdict.BOUND if strong else Verdict.PARTLY
     elif high < 0 and effect <= -MATERIAL:
         verdict = Verdict.OTHER_WAY
-    elif high * depth < MATERIAL and amount:
+    elif high * depth < MATERIAL:
         verdict = Verdict.NOT_BOUND
     shown = _interval(found, seed)
     more = None

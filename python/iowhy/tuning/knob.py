@@ -21,7 +21,8 @@ from iowhy.whys import classes
 
 
 class Clues(Struct, frozen=True):
-    """What a recording knows: shares of the time by class and by trouble (of causes), and what changes of `iowhy what-if` leave of the time.
+    """What a recording knows: shares of the time by class and by trouble (of causes), what changes of `iowhy what-if` leave of the time, and
+    the share in reads past the page cache.
 
     Without a recording (`known` is false) each setting that can act may help.
     """
@@ -29,6 +30,7 @@ class Clues(Struct, frozen=True):
     shares: Mapping[str, float] = {}
     troubles: Mapping[str, float] = {}
     predicted: Mapping[str, float] = {}
+    direct_reads: float = 0.0
     known: bool = False
     allow_unsafe: bool = False
 

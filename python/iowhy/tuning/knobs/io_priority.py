@@ -11,7 +11,6 @@ from iowhy.tuning.knob import Clues, Kept, Knob, Value, queue_file, read
 
 _CALL = {"x86_64": 251, "aarch64": 30}
 _BEST_EFFORT, _SHIFT, _PROCESS = 2, 13, 1  # include/uapi/linux/ioprio.h
-_HEEDS = ("bfq", "mq-deadline")
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -27,8 +26,9 @@ class IoPriority(Knob, frozen=True):
         path = queue_file(setting, "scheduler")
         if uname().machine not in _CALL:
             return "the number of ioprio_set is not known here"
-        if path is None or read(path) not in _HEEDS:
-            return "the device's scheduler heeds no priority"
+        # mq-deadline has classes alone: within best-effort all levels are one to it.
+        if path is None or read(path) != "bfq":
+            return "the device's scheduler heeds no priority within a class (bfq does)"
         return None
 
     def values(self, setting: Setting, clues: Clues) -> Sequence[Value]:  # noqa: ARG002

@@ -29,7 +29,8 @@ class ReadAhead(FileKnob, frozen=True):
         more = [step for step in _STEPS_KB if step >= 2 * int(now)]
         less = [step for step in _STEPS_KB if 2 * step <= int(now)]
         found = [*less, *more] if in_vain else [*more, *reversed(less)]
-        worth = clues.share(classes.READ)
+        # Nothing is read ahead of who reads past the page cache.
+        worth = clues.share(classes.READ) - clues.direct_reads
         return [Value(now, str(one), worth) for one in found]
 
     def keep(self, then: str, setting: Setting) -> Kept:

@@ -120,7 +120,7 @@ def requests_were_recorded(facts: Facts) -> bool:
 
 
 def alone_on_its_device(facts: Facts) -> bool:
-    """Whether hardly any of the time of its device's requests is others'; False when that is not known."""
+    """Whether others take hardly any of its device's time; False when that is not known."""
     others = facts.requests.others_share
     return others is not None and others < thresholds.OTHERS
 

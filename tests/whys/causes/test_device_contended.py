@@ -195,6 +195,24 @@ def test_not_where_its_own_requests_are_what_it_waits_for(judged: Judge) -> None
     absent(judged(story), "device-contended")
 
 
+@pytest.mark.parametrize(("others", "listed"), [(100, True), (30, False)])
+def test_a_deep_queue_of_its_own_does_not_hide_who_is_served_before_it(
+    judged: Judge, others: int, listed: bool
+) -> None:
+    """Of what is read ahead 32 requests wait at once, of the others' writes one; the device does one after the other."""
+    story = Story(2.0).caller("read", 100, blocked=18 * MS)
+    story.requests(100).requests(others, op="write", own=False, ino=None, tgid=77)
+    rows = story.tables["block_requests"]
+    step = story.elapsed // len(rows)
+    for at, row in enumerate(rows):
+        done = START + step * (1 + at * 37 % len(rows))
+        begin = max(START, done - (32 if row["tgid"] == 10 else 1) * step)
+        row |= {"queue_ns": begin, "issue_ns": begin, "complete_ns": done}
+    found = finding(judged(story), "device-contended")
+    assert (found is not None) is listed
+    assert found is None or found.gain == pytest.approx(0.9 * others / len(rows), abs=0.05)
+
+
 @pytest.mark.parametrize(("others", "listed"), [(100, True), (60, False)])
 def test_a_third_of_the_device_is_no_longer_its_own(
     judged: Judge, others: int, listed: bool

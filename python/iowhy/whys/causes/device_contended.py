@@ -20,7 +20,7 @@ OURS = 0.5
 
 
 def find(facts: Facts) -> Candidate | None:
-    """A good part of the device's request time belongs to other processes."""
+    """Other processes take a good part of the device's time."""
     requests = facts.requests
     others = requests.others_share
     if not requests.known and not facts.run.pasted:
@@ -42,7 +42,7 @@ def find(facts: Facts) -> Candidate | None:
             links.in_calls(facts, classes.STORAGE, "is spent waiting for storage"),
             links.device_load(facts),
             link(
-                f"{percent(others)} of the request time on {requests.device} belongs to other processes{who}",
+                f"other processes take {percent(others)} of the time of {requests.device}{who}",
                 others,
                 "share",
                 "devices",
@@ -259,7 +259,7 @@ CAUSE = Cause(
     ),
     thresholds=(
         Threshold(
-            "others' share of the request time, at least", OTHERS, "share",
+            "others' share of the device's time, at least", OTHERS, "share",
             "with less, what is seen of the device is the program's own doing",
         ),
         Threshold(

@@ -5,6 +5,7 @@ the relation counted_requests).
 """
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from iowhy.relations import Relations
 from iowhy.relations.percentiles import percentiles_sql
@@ -25,7 +26,8 @@ class Requests(Struct, frozen=True):
     `direction`: read or write where the command waits for one of them most of the time; sizes,
     order, service and its own depth are then of that one.
     `dirtied_by`: who outside the command made most pages dirty on its filesystems.
-    `others_share`: of the time of all requests on the device, that of other processes' requests. `written_back`: the
+    `others_share`: of the time of all requests on the device, that of other processes' requests; of the time that the device works, where
+    that is more: a deep queue of the command's own hides who is served before it. `written_back`: the
     kernel's workers made most of these, so that they are what somebody made dirty before; `others_name` is then a file.
     `others_beside_share`: of the time with a request of the command (or of a kernel thread) in
     flight, that with one of another process in flight too.
@@ -198,6 +200,17 @@ _OF_COUNTED = """
   ) AS t"""
 
 
+# A device works for a request from when it was issued, or the one before was done, until it is done: however many wait behind it.
+_WORK = """
+WITH done AS (
+  SELECT in_scope, complete_ns - greatest(coalesce(issue_ns, queue_ns), lag(complete_ns) OVER (ORDER BY complete_ns, queue_ns)) AS work_ns
+  FROM block_requests
+  WHERE dev = {dev} AND complete_ns IS NOT NULL AND (op <> 'write' OR bytes > 0)
+)
+SELECT coalesce(sum(CASE WHEN NOT in_scope THEN work_ns END), 0) / nullif(sum(work_ns), 0)::DOUBLE FROM done
+"""
+
+
 # What both unions hold beyond the union of all is where they overlap.
 _LOAD = """
 SELECT coalesce(sum(busy_ns), 0) / nullif({elapsed_ns}, 0) AS busy_share,
@@ -221,10 +234,11 @@ def measure(relations: Relations, direction: str | None, pasted: bool) -> Reques
     dev, way = totals.dev, of(direction)
     own = "command" if direction is None else f"command_{direction}"
     flushes = flushed(relations)
+    work = relations.value(float, _WORK.format(dev=dev)) if totals.others_share else None
     culprit = most_loading(relations, "requests", dev) if totals.others_share else None
     by_others = relations.has("dirtied_by_others")
     dirtier = most_loading(relations, "dirty pages", dev) if by_others else None
-    return relations.one(
+    found = relations.one(
         Requests,
         totals_sql,
         _shape_sql(relations, dev, way, slow(totals.rotational)),
@@ -239,6 +253,9 @@ def measure(relations: Relations, direction: str | None, pasted: bool) -> Reques
         dirtied_by=None if dirtier is None or dirtier.is_kernel else dirtier,
         owners=owners(relations, dev, totals.time_ns),
         other_file_bytes=_unsynced_bytes(relations, dev),
+    )
+    return (
+        found if work is None else replace(found, others_share=max(work, found.others_share or 0.0))
     )
 
 

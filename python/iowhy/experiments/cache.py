@@ -107,5 +107,7 @@ def set_state(state: str, files: Sequence[Path]) -> None:
 def _write_out(handle: int) -> None:
     """Dirty pages cannot be dropped. A sync of each file would flush the disk for each, which takes longer than most commands."""
     pages = ctypes.c_int64(0)
-    if _libc.sync_file_range(handle, pages, pages, _WAIT_BEFORE | _WRITE | _WAIT_AFTER):
-        os.fsync(handle)
+    # Twice: btrfs hands what it compresses to others first, and writes it then.
+    for _ in range(2):
+        if _libc.sync_file_range(handle, pages, pages, _WAIT_BEFORE | _WRITE | _WAIT_AFTER):
+            os.fsync(handle)

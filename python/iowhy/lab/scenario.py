@@ -122,7 +122,7 @@ class Scenario(Struct, frozen=True):
         return self.variants[1] if len(self.variants) > 1 else None
 
     def fix_for(self, remedies: Sequence[str]) -> Variant | None:
-        """The fix that follows the first of a finding's remedies; the second variant where none does."""
+        """The fix that follows the first of a finding's remedies; the second variant if there is none."""
         if remedies:
             for one in self.variants[1:]:
                 if remedies[0] in self.followed(one):

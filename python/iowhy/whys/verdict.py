@@ -266,7 +266,8 @@ def _finding(
 ) -> Finding:
     value, lowered = confidence(facts, candidate, rivals)
     # What has been done is not there to be done in a trial.
-    provable = candidate.provable and not _once(known)
+    done = bool(known) and all(one.once for one in known)
+    provable = candidate.provable and not done
     lever = (candidate.experiment or cause.experiment) if provable else None
     claims = tuple(claim for claim in candidate.claims if not claim.follows)
     code = in_whose_code(facts, claims)
@@ -305,10 +306,6 @@ def _finding(
         who=candidate.who,
     )
     return with_statement(found, in_which_statement(facts, claims))
-
-
-def _once(known: tuple[Program, ...]) -> bool:
-    return bool(known) and all(one.once for one in known)
 
 
 def _fix(

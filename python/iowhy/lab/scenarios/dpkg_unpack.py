@@ -26,16 +26,19 @@ def _package(stage: Stage) -> Path:
     return package
 
 
-def _unpack(stage: Stage, *starts_it: str) -> Plan:
+def _unpack(stage: Stage, *starts_it: str, sync: str = "--refuse-unsafe-io") -> Plan:
     package = _package(stage)
     root = stage.scratch_filesystem(512).path / "root"
     for folder in ("updates", "info"):
         (root / "var/lib/dpkg" / folder).mkdir(parents=True)
     for name in ("status", "available"):
         (root / "var/lib/dpkg" / name).touch()
-    options = (f"--root={root}", "--log=/dev/null", "--refuse-unsafe-io")
+    options = (f"--root={root}", "--log=/dev/null", sync)
     return Plan((*starts_it, "dpkg", *options, "--unpack", str(package)))
 
+
+#: What was written is on its way to the disk.
+_NOT_DURABLE = (*FINE, "sync-storm", "flush-cost", "journal-entangled", "device-saturated")
 
 SCENARIO = Scenario(
     name="dpkg-unpack",
@@ -51,8 +54,14 @@ SCENARIO = Scenario(
             "eatmydata",
             "nothing is made durable",
             lambda s: _unpack(s, "eatmydata"),
-            # What was written is on its way to the disk.
-            (*FINE, "sync-storm", "flush-cost", "journal-entangled", "device-saturated"),
+            _NOT_DURABLE,
+        ),
+        Variant(
+            "unsafe-io",
+            "no sync for each file",
+            lambda s: _unpack(s, sync="--force-unsafe-io"),
+            _NOT_DURABLE,
+            remedy=("dpkg.unsafe-io",),
         ),
     ),
     devices=("hdd", "flush-slow"),

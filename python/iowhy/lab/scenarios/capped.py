@@ -25,20 +25,24 @@ def _reader(caps: tuple[str, ...], block: str, reads: int) -> Callable[[Stage], 
 
 
 def _scenario(
-    name: str, what: str, caps: tuple[str, ...], block: str, reads: int, fixed: tuple[str, ...] = ()
+    name: str,
+    what: str,
+    caps: tuple[str, ...],
+    block: str,
+    reads: int,
+    raised: Variant | None = None,
 ) -> Scenario:
     return Scenario(
         name=name,
         title=f"four threads read at random places of a volume that is held at {what}",
         variants=(
             Variant("held", what, _reader(caps, block, reads), ("device-capped",)),
-            Variant(
+            raised
+            or Variant(
                 "free",
-                "no limit" if not fixed else "the limit that credits raised it to",
-                _reader(fixed, block, reads),
-                ("random-access", "device-saturated", "queue-shallow")
-                if not fixed
-                else ("device-capped",),
+                "no limit",
+                _reader((), block, reads),
+                ("random-access", "device-saturated", "queue-shallow"),
             ),
         ),
         devices=("ssd",),
@@ -58,6 +62,11 @@ SCENARIOS = (
         ("--cap-requests=800:4000", "--cap-requests=3000:30"),
         "4K",
         2200,
-        ("--cap-requests=3000:30",),
+        Variant(
+            "raised",
+            "3,000 requests/s",
+            _reader(("--cap-requests=3000:30",), "4K", 2200),
+            ("device-capped",),
+        ),
     ),
 )

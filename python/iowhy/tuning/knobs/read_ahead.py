@@ -29,7 +29,7 @@ class ReadAhead(FileKnob, frozen=True):
         more = [step for step in _STEPS_KB if step >= 2 * int(now)]
         less = [step for step in _STEPS_KB if 2 * step <= int(now)]
         found = [*less, *more] if in_vain else [*more, *reversed(less)]
-        # Nothing is read ahead of who reads past the page cache.
+        # Reads past the page cache have no readahead.
         worth = clues.share(classes.READ) - clues.direct_reads
         return [Value(now, str(one), worth) for one in found]
 

@@ -42,7 +42,7 @@ def find(facts: Facts) -> Candidate | None:
             links.in_calls(facts, classes.STORAGE, "is spent waiting for storage"),
             links.device_load(facts),
             link(
-                f"other processes take {percent(others)} of the time of {requests.device}{who}",
+                f"{percent(others)} of the time of {requests.device} goes to other processes{who}",
                 others,
                 "share",
                 "devices",
@@ -84,10 +84,10 @@ def _was_dirty(facts: Facts, dirtier: Culprit | None) -> bool:
 
 def _mostly(facts: Facts, dirtier: Culprit | None) -> str:
     if dirtier is not None:
-        return f", most for writing what {dirtier.who()} dirtied"
+        return f", mostly for writing what {dirtier.who()} dirtied"
     if _was_dirty(facts, dirtier):
-        return ", most for writing back what was dirty"
-    return f", most by {facts.requests.others_name}" if facts.requests.others_name else ""
+        return ", mostly for writing back what was dirty"
+    return f", mostly to {facts.requests.others_name}" if facts.requests.others_name else ""
 
 
 def _says(facts: Facts, dirtier: Culprit | None) -> Sentence:

@@ -1,4 +1,4 @@
-"""The command's CPU priority: before others on the CPUs."""
+"""The weight of the command on the CPUs, against others."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ _USUAL, _MORE = 100, 1000
 _FILES = {1: ("cpu.shares", str(_MORE * 1024 // _USUAL)), 2: ("cpu.weight", str(_MORE))}
 
 
-class CpuPriority(Knob, frozen=True):
+class CpuWeight(Knob, frozen=True):
     """In a control group that counts ten times as much as others do.
 
     Not by nice, which is heeded within a group: Linux divides CPUs among groups first, by default one for each session (autogroup).
@@ -50,4 +50,4 @@ class CpuPriority(Knob, frozen=True):
         )
 
 
-KNOB = CpuPriority()
+KNOB = CpuWeight()
